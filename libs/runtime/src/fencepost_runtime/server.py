@@ -1,0 +1,69 @@
+"""uvicorn under our own lifecycle: run_service owns the signals, the server only hears `stop`."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import uvicorn
+
+SHUTDOWN_SECONDS: Final = 3  # requests in work may end; streams must watch `stop` and end at once
+
+
+class ServerNotStarted(Exception):
+    """The application refused to start; its own log lines say why."""
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening address taken now; port 0 takes a free one. Raises OSError when it is in use."""
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+async def serve_http(
+    app: Any,
+    host: str,
+    port: int,
+    stop: asyncio.Event,
+    on_bound: Callable[[int], None] | None = None,
+    **options: Any,
+) -> None:
+    """Serve `app` until `stop`, then drain for 3 s at most. Port 0 takes a free one, told to `on_bound`.
+
+    `options` go to uvicorn.Config. Raises OSError when the port is taken, ServerNotStarted.
+    """
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        **options,
+    )
+    with bind(host, port) as listener:
+        if on_bound:
+            on_bound(listener.getsockname()[1])
+        server = _Server(config)
+        serving = asyncio.ensure_future(server.serve(sockets=[listener]))
+        stopping = asyncio.ensure_future(stop.wait())
+        try:
+            await asyncio.wait([serving, stopping], return_when=asyncio.FIRST_COMPLETED)
+            server.should_exit = True
+            await serving
+        finally:
+            stopping.cancel()
+    if not server.started:
+        raise ServerNotStarted

@@ -1,0 +1,176 @@
+"""Settings, read once in each main and passed down; nothing else reads the environment.
+
+Every name starts with FENCEPOST_. A service's own database URL (FENCEPOST_API_DATABASE_URL) goes before
+the common one, because each service connects as its own role.
+"""
+
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, Self, TypeVar
+from urllib.parse import urlsplit
+
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from fencepost_runtime.secrets import register_secret
+
+PREFIX: Final = "FENCEPOST_"
+BEATS_IN_A_LEASE: Final = 3  # two beats may be lost and the run still belongs to its worker
+
+
+class SettingsError(ValueError):
+    """What is wrong with the environment, one line a variable, without the values of secrets."""
+
+
+def _own(service: str, name: str, default: Any = ...) -> Any:
+    aliases = AliasChoices(f"{PREFIX}{service}_{name}", f"{PREFIX}{name}")
+    return Field(default, validation_alias=aliases, repr=False)
+
+
+class CommonSettings(BaseSettings):
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, frozen=True, extra="ignore", populate_by_name=True, hide_input_in_errors=True
+    )
+
+    data_dir: Path | None = None  # artifacts of the embedded mode; a cluster needs a shared store instead
+    modules_dir: Path | None = None  # a stranger's modules, beside those found by entry point
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_format: Literal["json", "console"] = "json"
+    health_host: str = "127.0.0.1"  # a container sets 0.0.0.0, or its probes find nobody
+    database_pool_size: int = Field(8, ge=1)  # too low and requests queue behind each other's transactions
+
+    @field_validator("data_dir", "modules_dir")
+    @classmethod
+    def _absolute(cls, path: Path | None) -> Path | None:
+        return path.absolute() if path else None
+
+
+class WakeSettings(CommonSettings):
+    """For who sends or hears wake-ups. A wrong choice costs latency, never work."""
+
+    wake: Literal["postgres", "kafka", "none"] = "postgres"
+    kafka_bootstrap: str | None = None
+    kafka_partitions: int = Field(6, ge=1)  # no more workers of a module than this hear wake-ups at once
+
+    @model_validator(mode="after")
+    def _kafka_has_a_broker(self) -> Self:
+        if self.wake == "kafka" and not self.kafka_bootstrap:
+            raise ValueError("FENCEPOST_WAKE=kafka needs FENCEPOST_KAFKA_BOOTSTRAP")
+        return self
+
+
+class LeaseSettings(CommonSettings):
+    """The same values in worker and reconciler: who expires must know how long a lease lasts."""
+
+    lease_seconds: float = Field(5.0, gt=0)  # a dead worker's runs rest this long
+    beat_seconds: float = Field(1.5, gt=0)  # over a third of the lease, one late beat loses healthy work
+    sweep_seconds: float = Field(0.5, gt=0)  # added to the lease before a take-over
+
+    @model_validator(mode="after")
+    def _lease_outlives_lost_beats(self) -> Self:
+        if self.lease_seconds < BEATS_IN_A_LEASE * self.beat_seconds:
+            raise ValueError(
+                f"FENCEPOST_LEASE_SECONDS={self.lease_seconds:g} is under three beats of "
+                f"FENCEPOST_BEAT_SECONDS={self.beat_seconds:g}: one late beat would hand healthy work to "
+                f"another worker; beat at most every {self.lease_seconds / BEATS_IN_A_LEASE:g} s"
+            )
+        return self
+
+
+class ApiSettings(CommonSettings):
+    database_url: str = _own("API", "DATABASE_URL")
+    database_direct_url: str | None = _own("API", "DATABASE_DIRECT_URL", None)  # LISTEN beside a pooler
+    api_host: str = "127.0.0.1"
+    api_port: int = 8080
+    cors_origins: Annotated[tuple[str, ...], NoDecode] = ()  # comma-separated; a page elsewhere gets nothing
+    max_body_bytes: int = 1_048_576
+    max_artifact_bytes: int = 26_214_400
+    # Who signs: a JWK (set) file with public keys, or an OIDC issuer. Exactly one.
+    jwt_key_file: Path | None = None
+    jwt_issuer: str | None = None
+    jwt_jwks_url: str | None = None  # found from the issuer when absent
+    jwt_audience: str = "fencepost"
+    jwt_claim_user: str = "sub"
+    jwt_claim_tenant: str = "tenant"
+    jwt_claim_roles: str = "roles"
+    ticket_keys_file: Path | None = None  # HMAC keys of stream tickets; without it a restart voids tickets
+
+    @field_validator("cors_origins", mode="before")
+    @classmethod
+    def _origins(cls, value: object) -> object:
+        return _comma_separated(value)
+
+    @model_validator(mode="after")
+    def _somebody_signs(self) -> Self:
+        if not (self.jwt_key_file or self.jwt_issuer or self.jwt_jwks_url):
+            raise ValueError("set FENCEPOST_JWT_KEY_FILE, or FENCEPOST_JWT_ISSUER for OIDC")
+        return self
+
+
+class GatewaySettings(CommonSettings):
+    database_url: str = _own("GATEWAY", "DATABASE_URL")
+    gateway_host: str = "127.0.0.1"
+    gateway_port: int = 8081
+    token_keys_file: Path  # HMAC keys of prepared actions; lost keys void open approvals
+    service_secret_file: Path  # what a worker shows to be let in
+    secrets_dir: Path | None = None  # credentials of tools, one file each
+
+
+class WorkerSettings(LeaseSettings, WakeSettings):
+    database_url: str = _own("WORKER", "DATABASE_URL")
+    database_direct_url: str | None = _own("WORKER", "DATABASE_DIRECT_URL", None)
+    worker_slot: str = Field(
+        min_length=1
+    )  # must not live twice: the pod's UID, or a slot the supervisor locks
+    worker_modules: Annotated[tuple[str, ...], NoDecode] = ()  # comma-separated; empty: every module found
+    worker_concurrency: int = Field(8, ge=1)  # runs at once; more only wait for the same event loop
+    worker_health_port: int = 0  # 0: any free port
+    worker_drain_seconds: float = 10.0  # under the pod's grace period, or SIGKILL ends the drain
+    scan_seconds: float = Field(1.0, gt=0)  # how late a run starts at most when every wake-up is lost
+    gateway_url: str = "http://127.0.0.1:8081"
+    service_secret_file: Path
+    model_url: str | None = None  # absent: the offline model answers
+    model_name: str | None = None
+    model_key: SecretStr | None = None
+    model_timeout_seconds: float = 120.0
+
+    @field_validator("worker_modules", mode="before")
+    @classmethod
+    def _modules(cls, value: object) -> object:
+        return _comma_separated(value)
+
+
+class ReconcilerSettings(LeaseSettings, WakeSettings):
+    database_url: str = _own("RECONCILER", "DATABASE_URL")
+    database_direct_url: str | None = _own("RECONCILER", "DATABASE_DIRECT_URL", None)
+    reconciler_health_port: int = 0
+    anchor_key_file: Path | None = None  # signs chain heads; absent: heads are kept unsigned
+
+
+Settings = TypeVar("Settings", bound=CommonSettings)
+
+
+def load_settings(kind: type[Settings], **overrides: Any) -> Settings:
+    """Read and check once; secrets among them are masked in logs from here on. Raises SettingsError."""
+    try:
+        settings = kind(**overrides)
+    except ValidationError as error:
+        raise SettingsError("\n".join(_plain(item) for item in error.errors(include_url=False))) from None
+    for name in ("database_url", "database_direct_url"):
+        register_secret(urlsplit(getattr(settings, name, None) or "").password)
+    key = getattr(settings, "model_key", None)
+    register_secret(key.get_secret_value() if key else None)
+    return settings
+
+
+def _plain(item: Any) -> str:
+    message = str(item["msg"]).removeprefix("Value error, ")
+    if not item["loc"]:
+        return message
+    name = str(item["loc"][0])
+    return f"{name if name.startswith(PREFIX) else PREFIX + name.upper()}: {message}"
+
+
+def _comma_separated(value: object) -> object:
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
