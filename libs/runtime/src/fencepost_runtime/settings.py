@@ -118,9 +118,7 @@ class GatewaySettings(CommonSettings):
 class WorkerSettings(LeaseSettings, WakeSettings):
     database_url: str = _own("WORKER", "DATABASE_URL")
     database_direct_url: str | None = _own("WORKER", "DATABASE_DIRECT_URL", None)
-    worker_slot: str = Field(
-        min_length=1
-    )  # must not live twice: the pod's UID, or a slot the supervisor locks
+    worker_slot: str = Field(min_length=1)  # never lives twice: the pod's UID, or a slot under a lock
     worker_modules: Annotated[tuple[str, ...], NoDecode] = ()  # comma-separated; empty: every module found
     worker_concurrency: int = Field(8, ge=1)  # runs at once; more only wait for the same event loop
     worker_health_port: int = 0  # 0: any free port
