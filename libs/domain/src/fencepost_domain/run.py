@@ -65,6 +65,7 @@ class Run:
     event_seq: int
     locale: str
     zone: str | None
+    rerouted: bool = False
 
     def fence(self) -> Fence:
         """The fence of the present owner. Raises FenceLost when nobody owns the run."""

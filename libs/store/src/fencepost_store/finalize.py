@@ -1,0 +1,80 @@
+"""What is written in the same transaction as a run's end or pause of work: finalization, message, conversation."""
+
+from __future__ import annotations
+
+import json
+
+from fencepost_domain.decision import Decision, NewEvent
+from fencepost_domain.errors import Conflict
+from fencepost_domain.ports import Ids
+from fencepost_domain.run import RESUMABLE, Run
+from fencepost_domain.vocabulary import Ev
+from fencepost_store.transaction import Tx
+
+
+def events_of(decision: Decision, ids: Ids) -> tuple[NewEvent, ...]:
+    """The events every ending has: the message completed, then the terminal event, which is the last."""
+    events: list[NewEvent] = []
+    if decision.message is not None:
+        events.append(NewEvent(ids.uuid7(), Ev.MESSAGE_COMPLETED, {"message_id": str(decision.message.id)}))
+    if decision.finalization is not None:
+        f = decision.finalization
+        payload = {"status": str(f.status), "reason": str(f.reason), "code": f.code, "decided_by": f.decided_by}
+        events.append(NewEvent(ids.uuid7(), Ev.RUN_FINALIZED, payload))
+    return tuple(events)
+
+
+async def write(tx: Tx, run: Run, decision: Decision) -> None:
+    """The rows beside the run's: after it in the lock order (interrupt, conversation, outbox)."""
+    if decision.finalization is not None:
+        f = decision.finalization
+        await tx.execute("withdraw_open_interrupts", {"run_id": run.id})
+        await tx.execute(
+            "insert_finalization",
+            {
+                "run_id": run.id,
+                "tenant_id": run.tenant_id,
+                "status": str(f.status),
+                "reason": str(f.reason),
+                "code": f.code,
+                "node": f.node,
+                "explanation": f.explanation,
+                "decided_by": f.decided_by,
+                "evidence": json.dumps(dict(f.evidence)),
+                "left_undone": json.dumps(list(f.left_undone)),
+                "unconfirmed_effects": json.dumps([dict(e) for e in f.unconfirmed_effects]),
+                "usage": json.dumps(dict(f.usage)),
+            },
+        )
+    if decision.message is not None:
+        m = decision.message
+        await add_message(tx, run, m.id, "assistant", m.text, list(m.artifacts))
+    if decision.release:
+        await tx.execute(
+            "release_conversation",
+            {
+                "run_id": run.id,
+                "conversation_id": run.conversation_id,
+                "outbox_id": tx.ids.uuid7(),
+                "event_type": RESUMABLE,
+            },
+        )
+
+
+async def add_message(tx: Tx, run: Run, message_id: object, author: str, words: str, artifacts: list[str]) -> int:
+    """Append to the run's conversation and tell the feed. Returns the message's seq."""
+    row = await tx.row(
+        "insert_message",
+        id=message_id,
+        conversation_id=run.conversation_id,
+        tenant_id=run.tenant_id,
+        user_id=run.user_id,
+        run_id=run.id,
+        author=author,
+        text=words.replace("\x00", "\ufffd"),  # Postgres has no NUL in text (case EV-7)
+        artifacts=json.dumps(artifacts),
+    )
+    if row is None:
+        raise Conflict("conversation_missing", f"conversation {run.conversation_id} is not there")
+    seq: int = row["seq"]
+    return seq

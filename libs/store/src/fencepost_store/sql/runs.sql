@@ -1,0 +1,137 @@
+-- lock_run --
+-- Why: who writes for a run takes its row first; after a lock wait only the locked row is fresh.
+-- Locks: the run's row, FOR NO KEY UPDATE.  Clock: database, read above the lock.
+-- Result: the run's control columns and `now`; no row when it is not there (or another tenant's).
+WITH held AS MATERIALIZED (
+    SELECT * FROM agent.runs WHERE id = :run_id FOR NO KEY UPDATE
+)
+SELECT id, tenant_id, user_id, roles, module, mode, status, waiting_on, stop, pause_asked, revision, attempt,
+       max_attempts, progress, attempt_progress, wakes, lease_owner, lease_expires_at, available_at,
+       nullif(deadline_at, 'infinity') AS deadline_at, deadline_left, conversation_id, graph_version, event_seq,
+       locale, zone, rerouted, clock_timestamp() AS now
+  FROM held;
+
+-- lock_run_if_free --
+-- Why: a sweep takes what nobody holds and leaves the rest for its next round.
+-- Locks: the run's row, FOR NO KEY UPDATE SKIP LOCKED.  Clock: database, read above the lock.
+-- Result: as lock_run; no row when another holds it.
+WITH held AS MATERIALIZED (
+    SELECT * FROM agent.runs WHERE id = :run_id FOR NO KEY UPDATE SKIP LOCKED
+)
+SELECT id, tenant_id, user_id, roles, module, mode, status, waiting_on, stop, pause_asked, revision, attempt,
+       max_attempts, progress, attempt_progress, wakes, lease_owner, lease_expires_at, available_at,
+       nullif(deadline_at, 'infinity') AS deadline_at, deadline_left, conversation_id, graph_version, event_seq,
+       locale, zone, rerouted, clock_timestamp() AS now
+  FROM held;
+
+-- ensure_conversation --
+-- Why: a conversation id may be a new one made by the client.
+-- Locks: none, or the new row.  Clock: database.
+-- Result: none; one that exists (also another's) stays as it is.
+INSERT INTO agent.conversations (id, tenant_id, user_id)
+VALUES (:id, :tenant_id, :user_id)
+ON CONFLICT (id) DO NOTHING;
+
+-- conversation_of_user --
+-- Why: is the conversation the caller's, and is a run of it at work?
+-- Locks: none.  Clock: none.
+-- Result: one row, or none when it is another's.
+SELECT c.id,
+       c.holder_run_id IS NOT NULL
+       OR EXISTS (SELECT FROM agent.runs r WHERE r.conversation_id = c.id AND r.status = 'queued') AS busy
+  FROM agent.conversations c
+ WHERE c.id = :id
+   AND c.user_id = :user_id;
+
+-- insert_run --
+-- Why: the run, once per (tenant, user, route, key); a twin waits here for the first to commit.
+-- Locks: the key's index entry.  Clock: database.
+-- Result: the id, or no row when the key was used before.
+INSERT INTO agent.runs (id, tenant_id, user_id, roles, module, mode, conversation_id, root_run_id, input, locale, zone,
+                        currency, metadata, budget, route, idempotency_key, request_hash, traceparent, priority,
+                        available_at, rank, deadline_at, created_at)
+SELECT :id, :tenant_id, :user_id, :roles, :module, :mode, :conversation_id, :id, CAST(:input AS jsonb), :locale, :zone,
+       :currency, CAST(:metadata AS jsonb), CAST(:budget AS jsonb), :route, :key, :request_hash, :traceparent, :priority,
+       n.now, n.now - make_interval(secs => :priority * 60.0),
+       coalesce(n.now + CAST(:deadline AS interval), 'infinity'), n.now
+  FROM (SELECT clock_timestamp() AS now) AS n
+ON CONFLICT ON CONSTRAINT runs_one_per_idempotency_key DO NOTHING
+RETURNING id;
+
+-- run_by_key --
+-- Why: the run that an idempotency key made.
+-- Locks: none.  Clock: none.
+-- Result: id and the hash of the request that made it.
+SELECT id, request_hash
+  FROM agent.runs
+ WHERE tenant_id = agent.tenant()
+   AND user_id = :user_id
+   AND route = :route
+   AND idempotency_key = :key;
+
+-- start_run --
+-- Why: what exists together with a new run (I01): first event, payload, hint, budget, the user's message, a feed line.
+-- Locks: the new run's row, the conversation's row.  Clock: database.
+-- Result: none.
+WITH run AS MATERIALIZED (
+    SELECT * FROM agent.runs WHERE id = :run_id FOR NO KEY UPDATE
+), given AS MATERIALIZED (
+    SELECT g.*, uuid_send(gen_random_uuid()) AS salt, clock_timestamp() AS at
+      FROM unnest(CAST(:event_ids AS uuid[]), CAST(:event_types AS text[]), CAST(:event_versions AS int[]),
+                  CAST(:event_actors AS text[]), CAST(:event_causes AS uuid[]), CAST(:event_payloads AS bytea[]))
+           AS g (id, type, schema_version, actor, causation_id, payload)
+), hashed AS MATERIALIZED (
+    SELECT g.*, sha256(g.salt || g.payload) AS payload_hash, run.tenant_id, run.event_head AS prev_hash,
+           agent.event_hash(run.id, 1, g.id, g.type, g.schema_version, g.actor, g.at, g.causation_id, NULL,
+                            sha256(g.salt || g.payload), run.event_head) AS hash
+      FROM given g CROSS JOIN run
+), appended AS (
+    INSERT INTO agent.run_events (run_id, seq, id, tenant_id, type, schema_version, actor, at, causation_id,
+                                  correlation_id, payload_hash, prev_hash, hash)
+    SELECT :run_id, 1, h.id, h.tenant_id, h.type, h.schema_version, h.actor, h.at, h.causation_id, NULL,
+           h.payload_hash, h.prev_hash, h.hash
+      FROM hashed h
+), paid AS (
+    INSERT INTO agent.run_event_payloads (run_id, seq, tenant_id, salt, payload)
+    SELECT :run_id, 1, h.tenant_id, h.salt, h.payload FROM hashed h
+), hinted AS (
+    INSERT INTO agent.outbox (id, tenant_id, run_id, module, event_type, traceparent, publish_at)
+    SELECT :outbox_id, run.tenant_id, run.id, run.module, :event_type, run.traceparent, run.available_at FROM run
+), budgeted AS (
+    INSERT INTO agent.budgets (root_run_id, tenant_id, limits)
+    SELECT run.id, run.tenant_id, CAST(:limits AS jsonb) FROM run
+), place AS (
+    UPDATE agent.conversations c
+       SET next_seq = c.next_seq + 1,
+           updated_at = clock_timestamp(),
+           title = CASE c.title WHEN '' THEN left(:text, 80) ELSE c.title END
+      FROM run
+     WHERE c.id = run.conversation_id
+    RETURNING c.id, c.next_seq - 1 AS seq
+), said AS (
+    INSERT INTO agent.messages (id, conversation_id, seq, tenant_id, user_id, run_id, author, text)
+    SELECT :message_id, place.id, place.seq, run.tenant_id, run.user_id, run.id, 'user', :text FROM place CROSS JOIN run
+), told AS (
+    INSERT INTO agent.feed (tenant_id, user_id, conversation_id, kind, data)
+    SELECT run.tenant_id, run.user_id, run.conversation_id, 'run.status',
+           jsonb_build_object('run_id', run.id, 'status', run.status)
+      FROM run
+)
+UPDATE agent.runs r
+   SET event_seq = 1,
+       event_head = h.hash
+  FROM hashed h
+ WHERE r.id = :run_id;
+
+-- run_is_settled --
+-- Why: may a stopped run end at once?
+-- Locks: none (the run's row is held).  Clock: none.
+-- Result: one row.
+SELECT NOT EXISTS (SELECT FROM agent.effect_attempts a WHERE a.run_id = :run_id AND a.state = 'started')
+   AND NOT EXISTS (SELECT FROM agent.runs c WHERE c.parent_run_id = :run_id AND c.finished_at IS NULL) AS settled;
+
+-- open_interrupt_kind --
+-- Why: what a resumed run still waits for.
+-- Locks: none (the run's row is held).  Clock: none.
+-- Result: the kind, or no row.
+SELECT kind FROM agent.interrupts WHERE run_id = :run_id AND status = 'open';
