@@ -7,7 +7,6 @@ SCRAM. The server is the child of a watchdog (see watchdog.py), so it can't outl
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -19,7 +18,8 @@ from urllib.parse import quote
 
 from fencepost_cli.embedded import watchdog
 from fencepost_cli.embedded.accounts import Account, find_binaries, place_for, server_account
-from fencepost_cli.embedded.files import new_password, private_text, rotate, write_private
+from fencepost_cli.embedded.files import new_password, private_text, write_private
+from fencepost_cli.embedded.ports import free_port, remembered_port
 
 READY_SECONDS: Final = 30.0  # a crash recovery on a slow disk; else it is ready in 0.2 s
 STOP_SECONDS: Final = watchdog.STOP_SECONDS + watchdog.QUIT_SECONDS + 2
@@ -109,7 +109,7 @@ class PostgresServer:
         else:
             end_orphan(self.data)
         for _ in range(PORTS_TRIED):
-            self.port = self._choose_port()
+            self.port = remembered_port(self.directory / "port")
             said = self._start_once()
             if said is None:
                 return
@@ -146,10 +146,10 @@ class PostgresServer:
     def wait(self) -> int:
         """Block until the server is gone; its exit code."""
         assert self._process is not None, "start() first"
-        return self._process.wait()
-
-    def rotate_log(self) -> None:
-        rotate(self._log_file)
+        code = self._process.wait()
+        if self._process.stdin:
+            self._process.stdin.close()
+        return code
 
     def _make_cluster(self) -> None:
         draft, password_file = self.directory / "data.new", self.directory / "password"
@@ -194,30 +194,11 @@ class PostgresServer:
             start_new_session=True,  # Ctrl-C is for us: the server goes last
         )
 
-    def _choose_port(self) -> int:
-        """The port of last time while it is free, so that a noted address stays good."""
-        note = self.directory / "port"
-        known = int(note.read_text()) if note.exists() else 0
-        port = free_port(known) or free_port()
-        note.write_text(str(port))
-        return port
-
     def _is_ready(self) -> bool:
         with suppress(OSError):
             lines = (self.data / "postmaster.pid").read_text().splitlines()
             return len(lines) > 7 and lines[7].strip() == "ready"
         return False
-
-
-def free_port(wanted: int = 0) -> int:
-    """`wanted` if nobody listens there, else 0; for 0, any free one."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", wanted))
-        except OSError:
-            return 0
-        return int(probe.getsockname()[1])
 
 
 def end_orphan(data: Path) -> None:

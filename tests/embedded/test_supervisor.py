@@ -1,0 +1,178 @@
+"""The embedded mode with stub services: one mesh a folder, nobody left behind, gone on where it was."""
+
+import asyncio
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from fencepost_cli.embedded.child import ChildFailed
+from fencepost_cli.embedded.files import Lock
+from fencepost_cli.embedded.probe import is_ready
+from fencepost_cli.embedded.profile import read_profile
+from fencepost_cli.embedded.supervisor import AlreadyRunning, Embedded
+
+from tests.embedded.support import alive, data_folder, stub_mesh
+from tests.support.eventually import eventually
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[Path]:
+    with data_folder() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+async def mesh(folder: Path) -> AsyncIterator[Embedded]:
+    async with stub_mesh(folder / "shared") as running:
+        yield running
+
+
+@pytest.fixture
+def own_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with data_folder() as made:
+        yield made
+
+
+async def test_it_is_up_with_a_private_profile(mesh: Embedded) -> None:
+    profile = read_profile(mesh.data_dir)
+    assert profile is not None
+    assert profile.url == mesh.url
+    assert profile.token.count(".") == 2
+    assert profile.token not in repr(profile)
+    assert await is_ready(mesh.plan.api_port)
+
+
+async def test_every_secret_is_readable_by_its_owner_alone(mesh: Embedded) -> None:
+    private = [*mesh.identity.folder.iterdir(), *mesh.data_dir.glob("*.admin-password")]
+    private.append(mesh.data_dir / "profile.json")
+    assert len(private) >= 11
+    assert {stat.S_IMODE(path.stat().st_mode) for path in private} == {0o600}
+
+
+async def test_a_second_one_on_the_same_folder_is_told_where_the_first_is(mesh: Embedded) -> None:
+    with pytest.raises(AlreadyRunning) as refused:
+        async with stub_mesh(mesh.data_dir):
+            pass
+    assert mesh.url in str(refused.value)
+    assert str(os.getpid()) in str(refused.value)
+    assert await is_ready(mesh.plan.api_port), "the first one must not be disturbed"
+
+
+async def test_a_service_that_dies_is_started_again(mesh: Embedded) -> None:
+    first = mesh.pid("worker")
+    mesh.children["worker"].send(signal.SIGKILL)
+    await eventually(lambda: mesh.pid("worker") not in (first, None))
+    await mesh.wait_ready("worker")
+    assert await is_ready(mesh.children["worker"].port)
+
+
+async def test_a_service_killed_on_purpose_stays_down_until_started(mesh: Embedded) -> None:
+    starts = mesh.children["worker"].starts
+    await mesh.kill("worker")
+    assert mesh.pid("worker") is None
+    await mesh.start("worker", {"FENCEPOST_EXTRA": "1"})
+    assert mesh.children["worker"].starts == starts + 1
+    assert "FENCEPOST_EXTRA" in (mesh.logs / "worker.log").read_text()
+
+
+async def test_one_more_of_a_kind_gets_its_own_name_port_and_log(mesh: Embedded) -> None:
+    await mesh.start_service("reconciler", "reconciler-2")
+    assert await is_ready(mesh.children["reconciler-2"].port)
+    assert (mesh.logs / "reconciler-2.log").exists()
+
+
+async def test_no_service_is_told_anothers_secret(mesh: Embedded) -> None:
+    told = mesh.children["api"].spec.env
+    admin, worker = mesh.postgres.admin_password, mesh.identity.database_passwords()["fencepost_worker"]
+    assert not [name for name, value in told.items() if admin in value or worker in value]
+    assert "FENCEPOST_SERVICE_SECRET_FILE" not in told
+
+
+async def test_a_killed_postgres_comes_back_with_its_rows(mesh: Embedded) -> None:
+    with psycopg.connect(mesh.postgres.dsn("postgres"), autocommit=True) as connection:
+        connection.execute("CREATE TABLE kept AS SELECT 42 AS answer")
+    first = mesh.pid("postgres")
+    await mesh.kill("postgres")
+
+    def answer() -> object:
+        try:
+            with psycopg.connect(mesh.postgres.dsn("postgres"), connect_timeout=2) as connection:
+                return connection.execute("SELECT answer FROM kept").fetchone()
+        except psycopg.OperationalError:
+            return None
+
+    assert await eventually(answer, timeout=30) == (42,)
+    assert mesh.pid("postgres") != first
+
+
+async def test_a_slot_that_a_zombie_holds_is_not_used_twice(own_folder: Path) -> None:
+    (own_folder / "slots").mkdir()
+    held_by_a_zombie = Lock(own_folder / "slots" / "worker-0.lock")
+    async with stub_mesh(own_folder, services=("worker",)) as mesh:
+        assert "slot=worker-1" in (mesh.logs / "worker.log").read_text()
+        own = own_folder / "slots" / "worker-1.lock"
+        with pytest.raises(RuntimeError, match="is held"):
+            Lock(own)
+    Lock(own).release()
+    held_by_a_zombie.release()
+
+
+async def test_it_ends_in_order_and_goes_on_where_it_was(own_folder: Path) -> None:
+    async with stub_mesh(own_folder) as mesh:
+        url, pids = mesh.url, [mesh.pid(name) for name in ("api", "worker", "postgres")]
+        with psycopg.connect(mesh.postgres.dsn("postgres"), autocommit=True) as connection:
+            connection.execute("CREATE TABLE kept ()")
+    assert not [pid for pid in pids if alive(pid)]
+    assert "ended in order" in (own_folder / "logs" / "api.log").read_text()
+    async with stub_mesh(own_folder) as mesh:
+        assert mesh.url == url
+        with psycopg.connect(mesh.postgres.dsn("postgres")) as connection:
+            connection.execute("SELECT FROM kept")
+        assert (mesh.logs / "api.log.1").exists()
+
+
+@pytest.mark.parametrize(("code", "starts"), [(78, 1), (1, 4)])
+async def test_what_never_starts_is_given_up_with_its_last_words(
+    own_folder: Path, code: int, starts: int
+) -> None:
+    mesh = stub_mesh(own_folder, services=("api",), env={"STUB_EXIT": str(code)})
+    with pytest.raises(ChildFailed) as failed:
+        async with mesh:
+            pass
+    assert mesh.children["api"].starts == starts
+    for said in (f"exit code {code}", "last words", str(mesh.logs / "api.log")):
+        assert said in str(failed.value)
+    assert not mesh.postgres.running
+
+
+SUPERVISOR = """
+import asyncio, json, sys
+from pathlib import Path
+sys.path.insert(0, ".")
+from tests.embedded.support import stub_mesh
+async def main():
+    async with stub_mesh(Path(sys.argv[1])) as mesh:
+        print(json.dumps([mesh.pid(name) for name in ("api", "worker", "postgres")]), flush=True)
+        await asyncio.Event().wait()
+asyncio.run(main())
+"""
+
+
+async def test_a_supervisor_killed_with_sigkill_leaves_nobody(own_folder: Path) -> None:
+    with subprocess.Popen(  # noqa: ASYNC220 - read in a thread
+        [sys.executable, "-c", SUPERVISOR, str(own_folder)], stdout=subprocess.PIPE, text=True
+    ) as supervisor:
+        assert supervisor.stdout
+        pids = json.loads(await asyncio.to_thread(supervisor.stdout.readline))
+        assert all(map(alive, pids))
+        supervisor.kill()
+    await eventually(lambda: not [pid for pid in pids if alive(pid)])
+    async with stub_mesh(own_folder) as mesh:
+        assert await is_ready(mesh.plan.api_port)
