@@ -18,11 +18,11 @@ def backoff(attempt: int, jitter: float = 0.5, *, hint: timedelta | None = None)
     jitter: 0 to 1, passed in; moves the wait between 75 % and 125 %.
     hint: what the other side asked for (Retry-After); never undercut.
     """
-    plain = min(FIRST_RETRY * 2 ** max(attempt - 1, 0), LAST_RETRY)
+    plain = min(FIRST_RETRY * (1 << min(max(attempt - 1, 0), 20)), LAST_RETRY)
     waited = plain * (0.75 + 0.5 * jitter)
     return max(waited, hint) if hint is not None else waited
 
 
 def poll_after(polls: int) -> timedelta:
     """Wait before poll number `polls` (0 is the first): 500 ms doubling to 5 s."""
-    return min(FIRST_POLL * 2 ** min(polls, 10), LAST_POLL)
+    return min(FIRST_POLL * (1 << min(polls, 10)), LAST_POLL)

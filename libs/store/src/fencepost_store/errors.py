@@ -9,9 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 import psycopg
-from sqlalchemy.exc import DBAPIError
-
 from fencepost_domain.errors import Conflict, FencepostError, IllegalTransition, Unavailable
+from sqlalchemy.exc import DBAPIError
 
 Maker = Callable[[str], FencepostError]
 
@@ -69,7 +68,7 @@ def domain_error(error: DBAPIError) -> FencepostError | None:
     if state in _RETRYABLE:
         return None
     name = constraint_of(error)
-    if name in BY_CONSTRAINT:
+    if name is not None and name in BY_CONSTRAINT:
         message = error.orig.diag.message_primary if isinstance(error.orig, psycopg.Error) else ""
         return BY_CONSTRAINT[name](message or name)
     if state is None and isinstance(error.orig, psycopg.OperationalError):

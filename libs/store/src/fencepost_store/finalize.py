@@ -1,4 +1,4 @@
-"""What is written in the same transaction as a run's end or pause of work: finalization, message, conversation."""
+"""What is written with a run's end or pause of work: finalization, message, the conversation given back."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from fencepost_domain.errors import Conflict
 from fencepost_domain.ports import Ids
 from fencepost_domain.run import RESUMABLE, Run
 from fencepost_domain.vocabulary import Ev
+
 from fencepost_store.transaction import Tx
 
 
@@ -19,7 +20,12 @@ def events_of(decision: Decision, ids: Ids) -> tuple[NewEvent, ...]:
         events.append(NewEvent(ids.uuid7(), Ev.MESSAGE_COMPLETED, {"message_id": str(decision.message.id)}))
     if decision.finalization is not None:
         f = decision.finalization
-        payload = {"status": str(f.status), "reason": str(f.reason), "code": f.code, "decided_by": f.decided_by}
+        payload = {
+            "status": str(f.status),
+            "reason": str(f.reason),
+            "code": f.code,
+            "decided_by": f.decided_by,
+        }
         events.append(NewEvent(ids.uuid7(), Ev.RUN_FINALIZED, payload))
     return tuple(events)
 
@@ -61,7 +67,9 @@ async def write(tx: Tx, run: Run, decision: Decision) -> None:
         )
 
 
-async def add_message(tx: Tx, run: Run, message_id: object, author: str, words: str, artifacts: list[str]) -> int:
+async def add_message(
+    tx: Tx, run: Run, message_id: object, author: str, words: str, artifacts: list[str]
+) -> int:
     """Append to the run's conversation and tell the feed. Returns the message's seq."""
     row = await tx.row(
         "insert_message",

@@ -15,10 +15,10 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from fencepost_domain.errors import FencepostError
 from psycopg import sql
 from sqlalchemy import Connection, create_engine
 
-from fencepost_domain.errors import FencepostError
 from fencepost_store.engine import sqlalchemy_url
 
 _HERE = Path(__file__).parent / "migrations"
@@ -90,7 +90,9 @@ def _migrate(dsn: str, passwords: Mapping[str, str], modules: list[Branch]) -> l
                 before, head, known = _heads(connection, branch)
                 connection.commit()
                 if before is not None and before not in known:
-                    raise SchemaAhead(f"{branch.name}: the database is at {before}, this release knows {head}")
+                    raise SchemaAhead(
+                        f"{branch.name}: the database is at {before}, this release knows {head}"
+                    )
                 if before != head:
                     command.upgrade(branch.config(connection), "head")
                     applied.append(f"{branch.name}: {before or 'empty'} -> {head}")

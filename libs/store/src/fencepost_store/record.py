@@ -18,12 +18,12 @@ from functools import cache
 from typing import Any, Final
 
 import rfc8785
-from sqlalchemy import TextClause, text
-
 from fencepost_domain.decision import Decision, NewEvent, NewFeed
 from fencepost_domain.errors import Conflict, FenceLost
 from fencepost_domain.run import Run
 from fencepost_domain.vocabulary import TERMINAL, RunStatus
+from sqlalchemy import TextClause, text
+
 from fencepost_store import finalize
 from fencepost_store.sql import source
 from fencepost_store.transaction import Tx
@@ -33,8 +33,8 @@ SETTABLE: Final[Mapping[str, str]] = {
     **{
         name: f":{name}"
         for name in (
-            "waiting_on", "stop", "pause_asked", "next_counts", "lease_owner", "module", "rerouted", "graph_version",
-            "manifest_fp", "catalog_fp",
+            "waiting_on", "stop", "pause_asked", "next_counts", "lease_owner", "module", "rerouted",
+            "graph_version", "manifest_fp", "catalog_fp",
         )
     },
     "lease_expires_at": "CAST(:lease_expires_at AS timestamptz)",
@@ -43,7 +43,8 @@ SETTABLE: Final[Mapping[str, str]] = {
     "deadline_at": "coalesce(CAST(:deadline_at AS timestamptz), 'infinity')",
     "deadline_left": "CAST(:deadline_left AS interval)",
     "paused_until": "CAST(:paused_until AS timestamptz)",
-    "drain_from": "drain_until = passed.at + interval '30 seconds'",  # how long a cancelling run is waited for
+    # How long a cancelling run's open attempts are waited for.
+    "drain_from": "drain_until = passed.at + interval '30 seconds'",
     "wake": "wakes = r.wakes + 1",
     "progress": "r.progress + 1",
 }  # fmt: skip

@@ -9,12 +9,12 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import RowMapping
-
 from fencepost_domain.decision import NewEvent
 from fencepost_domain.errors import Conflict, NotFound
 from fencepost_domain.run import REQUESTED, Run
 from fencepost_domain.vocabulary import Ev, RunMode, RunStatus, Stop, WaitingOn
+from sqlalchemy import RowMapping
+
 from fencepost_store.record import event_params
 from fencepost_store.transaction import Tx
 
@@ -133,7 +133,9 @@ async def create_run(tx: Tx, new: NewRun) -> Created:
         return await _replay(tx, new)
     if new.must_be_free and conversation["busy"]:
         raise Conflict("conversation_busy", "another run of this conversation is at work")
-    event = NewEvent(tx.ids.uuid7(), Ev.RUN_REQUESTED, {"module": new.module, "mode": str(new.mode)}, f"user:{new.user_id}")
+    event = NewEvent(
+        tx.ids.uuid7(), Ev.RUN_REQUESTED, {"module": new.module, "mode": str(new.mode)}, f"user:{new.user_id}"
+    )
     await tx.execute(
         "start_run",
         {
@@ -178,7 +180,9 @@ async def _replay(tx: Tx, new: NewRun) -> Created:
     if stored is None:  # cannot happen while the unique index stands; said rather than guessed
         raise Conflict("idempotency_key_in_use", "the run under this key is not visible")
     if stored["request_hash"] != new.request_hash:
-        raise Conflict("idempotency_key_reused", "this key was used for another request", {"run_id": str(stored["id"])})
+        raise Conflict(
+            "idempotency_key_reused", "this key was used for another request", {"run_id": str(stored["id"])}
+        )
     return Created(stored["id"], replayed=True)
 
 

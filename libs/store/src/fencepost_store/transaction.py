@@ -12,11 +12,11 @@ from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
+from fencepost_domain.ports import Ids
 from sqlalchemy import CursorResult, RowMapping, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from fencepost_domain.ports import Ids
 from fencepost_store.errors import domain_error, is_retryable
 from fencepost_store.sql import statement
 
@@ -33,7 +33,9 @@ class Tx:
         self.ids = ids
         self.tenant_id = tenant_id
 
-    async def execute(self, name: str, params: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None) -> CursorResult[Any]:
+    async def execute(
+        self, name: str, params: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
+    ) -> CursorResult[Any]:
         """Run a named statement of this package."""
         return await self.connection.execute(statement(name), params)
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from alembic import op
-from sqlalchemy import text
-
 from fencepost_domain.transitions import RUN_TRANSITIONS
+from sqlalchemy import text
 
 _INSERT = text(
     "INSERT INTO agent.run_transitions (event, from_status, to_status, role)"
