@@ -1,0 +1,31 @@
+"""Fencepost for callers and authors: `Client`, `AsyncClient`, `tool`, `ToolContext`.
+
+Imported lazily, so that a tool's module doesn't load an HTTP client and a script doesn't load the tools.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fencepost.aio import AsyncClient as AsyncClient
+    from fencepost.client import Client as Client
+    from fencepost.errors import ApiError as ApiError
+    from fencepost.errors import Unreachable as Unreachable
+
+_WHERE = {
+    "Client": "fencepost.client",
+    "AsyncClient": "fencepost.aio",
+    "ApiError": "fencepost.errors",
+    "Unreachable": "fencepost.errors",
+    "ToolContext": "fencepost.context",
+    "Plan": "fencepost.tool",
+    "tool": "fencepost.tool",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'fencepost' has no attribute {name!r}")
+    return getattr(import_module(_WHERE[name]), name)

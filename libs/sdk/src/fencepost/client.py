@@ -1,0 +1,196 @@
+"""The clients: `Client` for scripts, `AsyncClient` for services. The same api underneath (design 05).
+
+    with Client() as fencepost:
+        run = fencepost.runs.create("remind me tomorrow at 9 to send the report", idempotency_key="report-1")
+        run = fencepost.runs.wait(run.id)
+
+A lost answer is repeated by itself, under the same Idempotency-Key, so that it happens once.
+Errors: ApiError with the api's code; Unreachable when nothing answers.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, Self
+
+import httpx
+
+from fencepost import requests
+from fencepost.errors import Unreachable, check
+from fencepost.profile import find
+from fencepost.requests import Request
+from fencepost.sse import read_stream
+from fencepost.views import Page, StreamEvent, View, as_view
+
+TRIES: Final = 5  # of one request, while the api is being restarted
+PAUSE_SECONDS: Final = 0.4  # before the second try; doubles
+TERMINAL: Final = frozenset({"succeeded", "partially_succeeded", "failed", "cancelled", "blocked", "expired"})
+ASKS_A_PERSON: Final = frozenset({"approval", "input", "reconcile", "version"})
+
+
+def is_settled(run: Mapping[str, Any]) -> bool:
+    """Finished, paused, or waiting on a person: nothing more comes by itself."""
+    if run["status"] in TERMINAL or run["status"] == "paused":
+        return True
+    return run["status"] == "waiting" and run.get("waiting_on") in ASKS_A_PERSON
+
+
+class Client:
+    """A connection to the api. Arguments left out come from the environment or the local profile."""
+
+    def __init__(
+        self,
+        url: str | None = None,
+        token: str | None = None,
+        *,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        where = find(url, token)
+        self.url = where.url
+        self._http = httpx.Client(
+            base_url=where.url,
+            headers={"Authorization": f"Bearer {where.token}", "User-Agent": "fencepost-sdk"},
+            timeout=httpx.Timeout(75.0, connect=3.0),
+            transport=transport,
+            trust_env=False,
+        )
+        self.runs = Runs(self)
+        self.interrupts = Interrupts(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._http.close()
+
+    def send(self, request: Request) -> httpx.Response:
+        """Send, and repeat while nothing answers, when repeating is safe: reads, and requests with a key."""
+        safe = request.method == "GET" or request.key is not None
+        for attempt in range(1, TRIES + 1):
+            try:
+                response = self._http.request(
+                    request.method,
+                    request.path,
+                    json=request.json,
+                    params=dict(request.params),
+                    headers=request.all_headers(),
+                )
+            except httpx.TransportError as error:
+                if not safe or attempt == TRIES:
+                    raise Unreachable(f"{self.url} does not answer ({type(error).__name__})") from error
+                time.sleep(PAUSE_SECONDS * 2 ** (attempt - 1))
+                continue
+            return check(response)
+        raise AssertionError("unreachable")
+
+    def get(self, request: Request) -> View:
+        answer = as_view(self.send(request).json())
+        return answer if isinstance(answer, View) else View(value=answer)
+
+    def page(self, request: Request) -> Page:
+        answer = self.get(request)
+        return Page([View(item) for item in answer["items"]], answer.get("next_cursor"))
+
+    def reminders(self, **filters: Any) -> Page:
+        return self.page(requests.plain_list("/v1/reminders", **filters))
+
+    def ledger_entries(self, **filters: Any) -> Page:
+        return self.page(requests.plain_list("/v1/ledger-entries", **filters))
+
+    def ledger_summary(self, **filters: Any) -> View:
+        return self.get(requests.plain_list("/v1/ledger-entries/summary", **filters))
+
+    def modules(self) -> Page:
+        return self.page(requests.plain_list("/v1/modules"))
+
+    def stream(self, path: str, last_id: str | None = None) -> Iterator[StreamEvent]:
+        return read_stream(self._http, path, last_id)
+
+
+class Runs:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def create(self, text: str, *, idempotency_key: str, wait: int | None = None, **rest: Any) -> View:
+        """Create a run, or get the one this key made. rest: module, zone, locale, metadata, on_busy, ..."""
+        return self._client.get(requests.create_run(text, idempotency_key, wait=wait, **rest))
+
+    def get(self, run_id: object) -> View:
+        return self._client.get(requests.get_run(run_id))
+
+    def list(self, **filters: Any) -> Page:
+        return self._client.page(requests.list_runs(**filters))
+
+    def events(self, run_id: object, after: int = 0) -> Iterator[View]:
+        """The whole log from `after` on, page by page."""
+        while page := self._client.page(requests.run_events(run_id, after)).items:
+            yield from page
+            after = page[-1]["seq"]
+
+    def stream(self, run_id: object, last_id: str | None = None) -> Iterator[StreamEvent]:
+        return self._client.stream(f"/v1/runs/{run_id}/stream", last_id)
+
+    def wait(self, run_id: object, timeout_seconds: float = 300.0) -> View:
+        """Until the run is finished, paused or asks a person. Raises TimeoutError with the run in work."""
+        until = time.monotonic() + timeout_seconds
+        run = self.get(run_id)
+        while not is_settled(run):
+            if time.monotonic() > until:
+                raise TimeoutError(f"run {run_id} is still {run['status']}")
+            time.sleep(0.15)
+            run = self.get(run_id)
+        return run
+
+    def cancel(self, run_id: object, idempotency_key: str | None = None) -> View:
+        return self._client.get(requests.run_verb(run_id, "cancel", idempotency_key))
+
+    def pause(self, run_id: object, idempotency_key: str | None = None) -> View:
+        return self._client.get(requests.run_verb(run_id, "pause", idempotency_key))
+
+    def resume(self, run_id: object, idempotency_key: str | None = None) -> View:
+        return self._client.get(requests.run_verb(run_id, "resume", idempotency_key))
+
+
+class Interrupts:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def get(self, interrupt_id: object) -> View:
+        return self._client.get(requests.get_interrupt(interrupt_id))
+
+    def list(self, **filters: Any) -> Page:
+        return self._client.page(requests.list_interrupts(**filters))
+
+    def resolve(self, interrupt_id: object, resolution: Mapping[str, Any], *, idempotency_key: str) -> View:
+        """Decide or answer, in the shapes of the api: {decision}, {decisions}, {choice}, {value} or {text}."""
+        return self._client.get(requests.resolve(interrupt_id, resolution, idempotency_key))
+
+    def approve(
+        self,
+        interrupt_id: object,
+        *,
+        idempotency_key: str,
+        arguments: Mapping[str, Any] | None = None,
+        note: str | None = None,
+    ) -> View:
+        body = {"decision": "approve", "arguments": arguments, "note": note}
+        return self.resolve(interrupt_id, _given(body), idempotency_key=idempotency_key)
+
+    def reject(self, interrupt_id: object, *, idempotency_key: str, note: str | None = None) -> View:
+        return self.resolve(
+            interrupt_id, _given({"decision": "reject", "note": note}), idempotency_key=idempotency_key
+        )
+
+    def decide_each(
+        self, interrupt_id: object, decisions: Sequence[Mapping[str, Any]], *, idempotency_key: str
+    ) -> View:
+        """One decision an action: [{index, decision, arguments?, note?}]."""
+        return self.resolve(interrupt_id, {"decisions": list(decisions)}, idempotency_key=idempotency_key)
+
+
+def _given(body: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if value is not None}

@@ -1,0 +1,68 @@
+"""The api's requests as values, shared by the sync and the async client: method, path, body, headers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call. `key`: its Idempotency-Key, for requests that create or decide."""
+
+    method: str
+    path: str
+    json: Mapping[str, Any] | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+    key: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def all_headers(self) -> dict[str, str]:
+        return {**self.headers, **({"Idempotency-Key": self.key} if self.key else {})}
+
+
+def _id(value: object) -> str:
+    return quote(str(value), safe="")
+
+
+def create_run(text: str, key: str, *, wait: int | None = None, **rest: Any) -> Request:
+    """rest: module, conversation_id, on_busy, metadata, deadline_seconds, budget; and of the input: locale, zone."""
+    given = {name: rest.pop(name) for name in ("locale", "zone", "attachments") if rest.get(name) is not None}
+    body = {"input": {"text": text, **given}, **{k: v for k, v in rest.items() if v is not None}}
+    return Request("POST", "/v1/runs", body, key=key, headers={"Prefer": f"wait={wait}"} if wait else {})
+
+
+def get_run(run_id: object) -> Request:
+    return Request("GET", f"/v1/runs/{_id(run_id)}")
+
+
+def list_runs(**filters: Any) -> Request:
+    return Request("GET", "/v1/runs", params={k: v for k, v in filters.items() if v is not None})
+
+
+def run_verb(run_id: object, verb: str, key: str | None = None) -> Request:
+    """verb: cancel, pause or resume."""
+    return Request("POST", f"/v1/runs/{_id(run_id)}/{verb}", {}, key=key)
+
+
+def run_events(run_id: object, after: int = 0, limit: int = 200) -> Request:
+    return Request("GET", f"/v1/runs/{_id(run_id)}/events", params={"after": after, "limit": limit})
+
+
+def get_interrupt(interrupt_id: object) -> Request:
+    return Request("GET", f"/v1/interrupts/{_id(interrupt_id)}")
+
+
+def list_interrupts(**filters: Any) -> Request:
+    return Request("GET", "/v1/interrupts", params={k: v for k, v in filters.items() if v is not None})
+
+
+def resolve(interrupt_id: object, resolution: Mapping[str, Any], key: str) -> Request:
+    return Request("POST", f"/v1/interrupts/{_id(interrupt_id)}/resolution", resolution, key=key)
+
+
+def plain_list(path: str, **filters: Any) -> Request:
+    """A list of the caller's things: reminders, ledger-entries, conversations, modules."""
+    return Request("GET", path, params={k: v for k, v in filters.items() if v is not None})
