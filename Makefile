@@ -23,13 +23,14 @@ install: $(STAMP) ## make .venv from the lock; other targets do it by themselves
 $(STAMP): requirements.lock requirements-bootstrap.lock $(PACKAGES:%=%/pyproject.toml)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Fencepost needs Python 3.11 or newer; $(PYTHON) is older. Try: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
-	@echo "installing into .venv: two or three minutes the first time"
+	@echo "installing into .venv ..."
 	@test -x $(RUN)/python || $(PYTHON) -m venv $(VENV) || \
 	  { echo "Python's venv module is missing; on Debian: apt-get install python3-venv"; rm -rf $(VENV); exit 1; }
 	@test -x $(UV) || $(RUN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-bootstrap.lock
 	@$(UV) pip install --quiet --require-hashes -r requirements.lock
 	@$(UV) pip install --quiet --no-deps --no-build-isolation $(PACKAGES:%=-e %)
 	@touch $@
+	@echo "installed"
 
 demo: $(STAMP) ## the main job end to end, through crashes, on its own data (KAFKA=1: with a real broker)
 	@./fencepost demo $(if $(KAFKA),--kafka)
@@ -47,7 +48,7 @@ lint: $(STAMP) ## style, types, layers, shape
 	$(RUN)/ruff check .
 	$(RUN)/ruff format --check .
 	$(RUN)/mypy
-	$(RUN)/lint-imports --no-cache
+	$(RUN)/lint-imports --no-cache --no-logo
 	$(PYTEST) -q tests/architecture
 
 format: $(STAMP) ## rewrite what ruff can

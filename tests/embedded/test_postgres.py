@@ -1,6 +1,7 @@
 """The server child: whose notes it clears, whom it may run as, what it never touches."""
 
 import os
+import shutil
 import signal
 import stat
 from collections.abc import Iterator
@@ -92,6 +93,11 @@ def test_a_closed_folder_is_left_closed_and_the_cluster_goes_elsewhere(
     assert placed.is_relative_to(folder / "state")
     assert placed == place_for(closed / "data" / "postgres", server_account())
     assert stat.S_IMODE(closed.stat().st_mode) == 0o700
+
+    shutil.rmtree(closed / "data")
+    anew = place_for(closed / "data" / "postgres", server_account())
+    assert anew != placed, "who deletes the data folder starts afresh"
+    assert not placed.exists()
 
 
 @as_root

