@@ -121,6 +121,31 @@ AS $$ SELECT tenant_id FROM agent.runs WHERE id = wanted $$;
 REVOKE EXECUTE ON FUNCTION agent.tenant_of_run(uuid) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION agent.tenant_of_run(uuid) TO fencepost_gateway, fencepost_api;
 
+-- What streams poll for all tenants at once: numbers only, and only for who names run and tenant, or tenant and user.
+CREATE FUNCTION agent.run_heads(ids uuid[], tenants uuid[])
+RETURNS TABLE (run_id uuid, event_seq bigint, done boolean)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, agent
+AS $$
+SELECT r.id, r.event_seq, r.finished_at IS NOT NULL
+  FROM unnest(ids, tenants) AS w (id, tenant_id)
+  JOIN agent.runs r ON r.id = w.id AND r.tenant_id = w.tenant_id
+$$;
+CREATE FUNCTION agent.feed_heads(tenants uuid[], users text[])
+RETURNS TABLE (tenant_id uuid, user_id text, xid xid8, id bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, agent
+AS $$
+SELECT w.tenant_id, w.user_id, f.xid, f.id
+  FROM unnest(tenants, users) AS w (tenant_id, user_id)
+ CROSS JOIN LATERAL (SELECT n.xid, n.id
+                       FROM agent.feed n
+                      WHERE n.tenant_id = w.tenant_id AND n.user_id = w.user_id
+                        AND n.xid < pg_snapshot_xmin(pg_current_snapshot())
+                      ORDER BY n.xid DESC, n.id DESC
+                      LIMIT 1) AS f
+$$;
+REVOKE EXECUTE ON FUNCTION agent.run_heads(uuid[], uuid[]), agent.feed_heads(uuid[], text[]) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION agent.run_heads(uuid[], uuid[]), agent.feed_heads(uuid[], text[]) TO fencepost_api;
+
 -- Month partitions of the log, made ahead; the DEFAULT partition should stay empty.
 CREATE FUNCTION agent.ensure_partitions(ahead int) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, agent AS $$

@@ -1,0 +1,237 @@
+-- view_runs --
+-- Why: runs as the API shows them, one or a page, each whole in one statement (no query per run).
+-- Locks: none.  Clock: none.
+-- Result: newest first; `interrupt`, `actions`, `usage` and the rest as JSON.
+WITH picked AS MATERIALIZED (
+    SELECT r.*
+      FROM agent.runs r
+     WHERE (CAST(:run_id AS uuid) IS NULL OR r.id = CAST(:run_id AS uuid))
+       AND (CAST(:user_id AS text) IS NULL OR r.user_id = CAST(:user_id AS text))
+       AND (CAST(:before AS uuid) IS NULL OR r.id < CAST(:before AS uuid))
+       AND (CAST(:statuses AS text[]) IS NULL OR r.status = ANY (CAST(:statuses AS text[])))
+       AND (CAST(:module AS text) IS NULL OR r.module = CAST(:module AS text))
+       AND (CAST(:conversation_id AS uuid) IS NULL OR r.conversation_id = CAST(:conversation_id AS uuid))
+       AND (CAST(:created_after AS timestamptz) IS NULL OR r.created_at > CAST(:created_after AS timestamptz))
+       AND (CAST(:metadata AS jsonb) IS NULL OR r.metadata @> CAST(:metadata AS jsonb))
+     ORDER BY r.id DESC
+     LIMIT :limit
+)
+SELECT r.id, r.tenant_id, r.status, r.waiting_on, r.module, r.mode, r.user_id, r.conversation_id, r.metadata, r.attempt,
+       r.pause_asked, r.created_at, r.started_at, r.finished_at, nullif(r.deadline_at, 'infinity') AS deadline_at,
+       r.event_seq, r.input, r.locale, nullif(r.graph_version, '') AS graph, r.manifest_fp, r.catalog_fp,
+       (SELECT jsonb_build_object('message_id', m.id, 'text', m.text, 'artifacts', m.artifacts)
+          FROM agent.messages m
+         WHERE m.run_id = r.id AND m.author = 'assistant') AS output,
+       (SELECT to_jsonb(i) FROM agent.interrupts i WHERE i.run_id = r.id AND i.status = 'open') AS interrupt,
+       (SELECT jsonb_agg(jsonb_build_object(
+                   'index', a.index, 'n', a.n, 'tool', a.tool, 'risk', a.risk, 'status', a.status,
+                   'arguments', a.arguments, 'effect_class', a.effect_class, 'effect', e.state,
+                   'effect_key', e.effect_key, 'result', e.result, 'decision', a.decision, 'decided_by', a.decided_by)
+                ORDER BY a.index)
+          FROM agent.actions a
+          LEFT JOIN agent.effects e ON e.run_id = a.run_id AND e.index = a.index
+         WHERE a.run_id = r.id AND a.status <> 'withdrawn') AS actions,
+       (SELECT jsonb_agg(jsonb_build_object('id', f.id, 'name', f.name, 'media_type', f.media_type,
+                                            'size_bytes', f.size_bytes, 'status', f.status) ORDER BY f.id)
+          FROM agent.artifacts f
+         WHERE f.run_id = r.id) AS artifacts,
+       (SELECT jsonb_build_object('model_calls', count(*), 'input_tokens', coalesce(sum(c.input_tokens), 0),
+                                  'output_tokens', coalesce(sum(c.output_tokens), 0),
+                                  'cost', CAST(coalesce(sum(c.cost), 0) AS text))
+          FROM agent.model_calls c
+         WHERE c.run_id = r.id) AS usage,
+       (SELECT jsonb_agg(jsonb_build_object('seq', v.seq, 'at', v.at) || convert_from(p.payload, 'UTF8')::jsonb
+                         ORDER BY v.seq)
+          FROM agent.run_events v
+          JOIN agent.run_event_payloads p ON p.run_id = v.run_id AND p.seq = v.seq
+         WHERE v.run_id = r.id AND v.type = 'recovery.checked') AS recovery_checks,
+       (SELECT to_jsonb(f) FROM agent.finalizations f WHERE f.run_id = r.id) AS finalization
+  FROM picked r
+ ORDER BY r.id DESC;
+
+-- view_run_by_key --
+-- Why: the run that an idempotency key made, before anything is written for a repeated request.
+-- Locks: none.  Clock: none.
+-- Result: id and request hash, or no row.
+SELECT id, request_hash
+  FROM agent.runs
+ WHERE tenant_id = agent.tenant()
+   AND user_id = :user_id
+   AND route = :route
+   AND idempotency_key = :key;
+
+-- claim_key --
+-- Why: is this key in work in another transaction, and for the same request (case ID-1)? Until the first
+-- commits its row is invisible; these locks are not. They end with the transaction.
+-- Locks: two transaction-scoped advisory locks, tried, never waited for.  Clock: none.
+-- Result: whether the same request is not in work, and whether the key isn't.
+SELECT pg_try_advisory_xact_lock(hashtextextended(:key || chr(10) || :request_hash, 1)) AS same_free,
+       pg_try_advisory_xact_lock(hashtextextended(:key, 2)) AS key_free;
+
+-- hold_conversation --
+-- Why: "is it busy?" and the new run's insert must not have another request between them.
+-- Locks: the conversation's row, FOR NO KEY UPDATE.  Clock: none.
+-- Result: the id, or no row when it is new or another's.
+SELECT id FROM agent.conversations WHERE id = :id AND user_id = :user_id FOR NO KEY UPDATE;
+
+-- runs_at_work --
+-- Why: which runs hold or will hold a conversation, to be cancelled for a new one.
+-- Locks: none.  Clock: none.
+-- Result: ids, oldest first.
+SELECT id
+  FROM agent.runs
+ WHERE conversation_id = :conversation_id
+   AND user_id = :user_id
+   AND (status IN ('queued', 'running') OR (status = 'waiting' AND waiting_on IN ('tool', 'child')))
+ ORDER BY id;
+
+-- run_access --
+-- Why: whose run is it, and is it done? What authorisation and streams need, without the rest.
+-- Locks: none.  Clock: none.
+-- Result: one row, or none (also for another tenant's).
+SELECT id, user_id, status, waiting_on, event_seq, finished_at IS NOT NULL AS done,
+       (SELECT v.seq FROM agent.run_events v
+         WHERE v.run_id = r.id AND v.type = 'run.finalized' ORDER BY v.seq DESC LIMIT 1) AS terminal_seq
+  FROM agent.runs r
+ WHERE id = :run_id;
+
+-- view_events --
+-- Why: a run's log in order.
+-- Locks: none.  Clock: none.
+-- Result: envelopes with payload and salt; these two NULL when erased.
+SELECT e.seq, e.id, e.type, e.schema_version, e.actor, e.at, e.causation_id, e.correlation_id, e.payload_hash,
+       e.prev_hash, e.hash, p.salt, p.payload
+  FROM agent.run_events e
+  LEFT JOIN agent.run_event_payloads p ON p.run_id = e.run_id AND p.seq = e.seq
+ WHERE e.run_id = :run_id
+   AND e.seq > :after
+ ORDER BY e.seq
+ LIMIT :limit;
+
+-- stream_events --
+-- Why: what several runs appended since each was last read, in one statement.
+-- Locks: none.  Clock: none.
+-- Result: envelopes with payload, by run and seq; at most :limit a run.
+SELECT w.run_id, e.seq, e.type, e.at, e.actor, p.payload
+  FROM unnest(CAST(:run_ids AS uuid[]), CAST(:afters AS bigint[])) AS w (run_id, after)
+ CROSS JOIN LATERAL (SELECT v.* FROM agent.run_events v
+                      WHERE v.run_id = w.run_id AND v.seq > w.after ORDER BY v.seq LIMIT :limit) AS e
+  LEFT JOIN agent.run_event_payloads p ON p.run_id = e.run_id AND p.seq = e.seq
+ ORDER BY w.run_id, e.seq;
+
+-- stream_messages --
+-- Why: the whole texts that `message.completed` events name by id.
+-- Locks: none.  Clock: none.
+-- Result: one row a message.
+SELECT id, run_id, conversation_id, seq, author, text, artifacts FROM agent.messages WHERE id = ANY (CAST(:ids AS uuid[]));
+
+-- stream_finalizations --
+-- Why: how the runs of `run.finished` events ended.
+-- Locks: none.  Clock: none.
+-- Result: one row a run.
+SELECT * FROM agent.finalizations WHERE run_id = ANY (CAST(:run_ids AS uuid[]));
+
+-- stream_interrupts --
+-- Why: what `interrupt.opened` and `interrupt.closed` events speak of.
+-- Locks: none.  Clock: none.
+-- Result: one row an interrupt.
+SELECT * FROM agent.interrupts WHERE id = ANY (CAST(:ids AS uuid[]));
+
+-- run_heads --
+-- Why: which of the watched runs moved? One statement a poll for every stream of the process.
+-- Locks: none.  Clock: none.
+-- Result: numbers only, for pairs of run and tenant that belong together.
+SELECT run_id, event_seq, done FROM agent.run_heads(CAST(:run_ids AS uuid[]), CAST(:tenant_ids AS uuid[]));
+
+-- feed_heads --
+-- Why: which of the watched feeds moved? Stops before transactions still open (case EV-1).
+-- Locks: none.  Clock: none.
+-- Result: the newest readable position of each pair of tenant and user that has one.
+SELECT tenant_id, user_id, CAST(xid AS text) AS xid, id
+  FROM agent.feed_heads(CAST(:tenant_ids AS uuid[]), CAST(:user_ids AS text[]));
+
+-- view_feed --
+-- Why: a caller's feed after a position, in an order that never gains an earlier line.
+-- Locks: none.  Clock: database, for the age of a position.
+-- Result: lines by (xid, id), none of transactions still open.
+SELECT CAST(f.xid AS text) AS xid, f.id, f.conversation_id, f.kind, f.data, f.at
+  FROM agent.feed f
+ WHERE f.tenant_id = agent.tenant()
+   AND f.user_id = :user_id
+   AND (f.xid, f.id) > (CAST(CAST(:xid AS text) AS xid8), CAST(:id AS bigint))
+   AND f.xid < pg_snapshot_xmin(pg_current_snapshot())
+ ORDER BY f.xid, f.id
+ LIMIT :limit;
+
+-- feed_start --
+-- Why: where a feed begins for who brings no position: now.
+-- Locks: none.  Clock: database.
+-- Result: one row: a position before everything not yet readable.
+SELECT CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS xid, clock_timestamp() AS now;
+
+-- view_interrupts --
+-- Why: interrupts as the API shows them, one or a page.
+-- Locks: none.  Clock: none.
+-- Result: newest first, without anything of the conversation.
+SELECT i.*
+  FROM agent.interrupts i
+ WHERE (CAST(:id AS uuid) IS NULL OR i.id = CAST(:id AS uuid))
+   AND (CAST(:user_id AS text) IS NULL OR i.user_id = CAST(:user_id AS text)
+        OR (CAST(:approvals_too AS boolean) AND i.kind = 'approval'))
+   AND (CAST(:kind AS text) IS NULL OR i.kind = CAST(:kind AS text))
+   AND (CAST(:status AS text) IS NULL OR i.status = CAST(:status AS text))
+   AND (CAST(:before AS uuid) IS NULL OR i.id < CAST(:before AS uuid))
+ ORDER BY i.id DESC
+ LIMIT :limit;
+
+-- interrupt_standing --
+-- Why: what a decision is checked against: whose run, whose arguments, and the key it was decided under.
+-- Locks: none (run and interrupt are held).  Clock: none.
+-- Result: one row.
+SELECT i.user_id, i.risk, i.candidates, i.input_schema, i.resolution_key, i.resolved_by,
+       (SELECT jsonb_agg(jsonb_build_object('index', a.index, 'author', a.author, 'risk', a.risk))
+          FROM agent.actions a
+         WHERE a.interrupt_id = i.id AND a.status <> 'withdrawn') AS actions
+  FROM agent.interrupts i
+ WHERE i.id = :id;
+
+-- view_conversations --
+-- Why: a person's conversations.
+-- Locks: none.  Clock: none.
+-- Result: newest first.
+SELECT id, user_id, title, holder_run_id, created_at, updated_at
+  FROM agent.conversations
+ WHERE (CAST(:id AS uuid) IS NULL OR id = CAST(:id AS uuid))
+   AND (CAST(:user_id AS text) IS NULL OR user_id = CAST(:user_id AS text))
+   AND (CAST(:before AS uuid) IS NULL OR id < CAST(:before AS uuid))
+ ORDER BY id DESC
+ LIMIT :limit;
+
+-- view_messages --
+-- Why: a conversation's messages in order.
+-- Locks: none.  Clock: none.
+-- Result: by seq.
+SELECT id, conversation_id, seq, run_id, author, text, artifacts, created_at
+  FROM agent.messages
+ WHERE conversation_id = :conversation_id
+   AND seq > :after
+ ORDER BY seq
+ LIMIT :limit;
+
+-- view_modules --
+-- Why: modules by their newest catalog that isn't revoked, and whether a worker serves them now.
+-- Locks: none.  Clock: database.
+-- Result: by name.
+SELECT DISTINCT ON (c.module) c.module, c.version, c.fingerprint, c.body,
+       EXISTS (SELECT FROM agent.workers w
+                WHERE c.module = ANY (w.modules) AND w.alive_until > clock_timestamp()) AS served
+  FROM agent.catalogs c
+ WHERE c.revoked_at IS NULL
+   AND (CAST(:module AS text) IS NULL OR c.module = CAST(:module AS text))
+ ORDER BY c.module, c.published_at DESC;
+
+-- known_artifacts --
+-- Why: attachments must be the caller's own.
+-- Locks: none.  Clock: none.
+-- Result: the ids that are.
+SELECT id FROM agent.artifacts WHERE user_id = :user_id AND id = ANY (CAST(:ids AS uuid[]));
