@@ -1,5 +1,13 @@
 """Fixtures that every test may ask for. Nothing starts before a test asks."""
 
+from tests.support.kafka import kafka_broker, wake_names
 from tests.support.postgres import database, empty_database, migrated_template, postgres_cluster
 
-__all__ = ["database", "empty_database", "migrated_template", "postgres_cluster"]
+__all__ = [
+    "database",
+    "empty_database",
+    "kafka_broker",
+    "migrated_template",
+    "postgres_cluster",
+    "wake_names",
+]

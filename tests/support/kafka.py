@@ -4,6 +4,7 @@
 out of each other's topics and groups.
 """
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +32,5 @@ def kafka_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 @pytest.fixture
 def wake_names(request: pytest.FixtureRequest, tmp_path: Path) -> WakeNames:
     """`tmp_path` is unique within a session and a session's broker is new; an external one sees the pid."""
-    import os
-
     token = f"t{os.getpid()}-{abs(hash(tmp_path)) % 10**8}"
     return WakeNames(f"{token}.wakeup", f"{token}-worker")

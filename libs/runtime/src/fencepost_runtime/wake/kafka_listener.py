@@ -10,15 +10,18 @@ next one only when all that was fetched is consumed, so it names every partition
 only the length of an idle request, not a delay (measured: same latency at 20 and at 500 ms).
 
 The client reconnects by itself in most cases and in some never does (aiokafka issue 876); so when
-nothing came for a while we ask for metadata, and a client that can't get it is thrown away.
+nothing came for a while we ask for metadata. A client that can't get it gets some patience, since with
+its membership it is back sooner than a new one, who waits for the old one's session to end; then it is
+thrown away.
 """
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from typing import Final
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, ConsumerRecord, TopicPartition
-from aiokafka.errors import KafkaError
+from aiokafka.errors import CorruptRecordException, KafkaError, RecordTooLargeError
 from confluent_kafka import KafkaException
 from fencepost_contracts.wake import group_of, topic_of
 
@@ -37,7 +40,10 @@ from fencepost_runtime.wake.wire import Unreadable, decode, poison
 START_SECONDS: Final = 30.0  # joining a group waits for the other members' rebalance
 STOP_SECONDS: Final = 3.0  # leaving politely spares the others a session time-out
 PROBE_SECONDS: Final = 5.0  # a metadata request that takes longer counts as lost
+PATIENCE_SECONDS: Final = 20.0  # two sessions: by then membership is lost anyway
+PAUSE_SECONDS: Final = 0.5  # between probes while the broker is gone
 SESSION_MS: Final = 10_000  # a killed worker's partitions rest this long; the scan covers it
+HEARTBEAT_MS: Final = 1_000  # members learn of a rebalance by it: how long a new worker waits for its share
 COMMIT_MS: Final = 1_000  # read again after a crash: a second's worth of stale hints
 _TROUBLE: Final = (KafkaError, KafkaException, OSError, TimeoutError)
 
@@ -48,6 +54,8 @@ class KafkaListener:
     def __init__(self, options: WakeOptions, modules: Sequence[str]) -> None:
         if not options.kafka_bootstrap:
             raise ValueError("the kafka adapter needs a bootstrap address")
+        # The client logs each failed try, tens a second in an outage; what matters we log ourselves.
+        logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
         self.stats = ListenerStats()
         self._ears = [_ModuleEar(options, module, self.stats) for module in modules]
 
@@ -78,6 +86,7 @@ class _ModuleEar(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka s
         self._topic = topic_of(module, options.topic_prefix)
         self._stats = stats
         self._is_paused = False
+        self._heard_at = 0.0  # the loop's clock
         self._consumer: AIOKafkaConsumer | None = None
         self._reconnect = Reconnect(f"kafka {self._topic}", options.retry_at_most)
 
@@ -105,12 +114,13 @@ class _ModuleEar(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka s
             auto_commit_interval_ms=COMMIT_MS,
             fetch_max_wait_ms=int(self._options.fetch_wait.total_seconds() * 1000),
             session_timeout_ms=SESSION_MS,
-            heartbeat_interval_ms=SESSION_MS // 3,
-            max_poll_interval_ms=300_000,
+            heartbeat_interval_ms=HEARTBEAT_MS,
+            max_poll_interval_ms=int(self._options.poll_limit.total_seconds() * 1000),
         )
         self._consumer.subscribe([self._topic], listener=self)
         async with asyncio.timeout(START_SECONDS):
             await self._consumer.start()
+        self._heard_at = asyncio.get_running_loop().time()
         self._stats.connections += 1
         self._reconnect.connected()
         self.hears.set()
@@ -129,13 +139,33 @@ class _ModuleEar(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka s
         """Note what comes; when nothing does for a while, make sure that something could."""
         assert self._consumer is not None
         wait_ms = int(self._options.probe_every.total_seconds() * 1000)
-        fetched = await self._consumer.getmany(timeout_ms=wait_ms)
-        if not fetched:
-            async with asyncio.timeout(PROBE_SECONDS):
-                await self._consumer.topics()
+        try:
+            fetched = await self._consumer.getmany(timeout_ms=wait_ms)
+        except (CorruptRecordException, RecordTooLargeError) as error:
+            # The client says neither where nor how to go past it: leave out what lies there by now.
+            count_poison(self._stats, on_poison, poison(self._topic, None, None, str(error), None))
+            await self._consumer.seek_to_end()
+            return
+        if not fetched and not await self._broker_answers(self._consumer):
+            return
+        self._heard_at = asyncio.get_running_loop().time()
+        self.hears.set()
         for records in fetched.values():
             for record in records:
                 self._note(record, on_hint, on_poison)
+
+    async def _broker_answers(self, consumer: AIOKafkaConsumer) -> bool:
+        """Ask for metadata. Raises what the client said once patience is over."""
+        try:
+            async with asyncio.timeout(PROBE_SECONDS):
+                await consumer.topics()
+        except _TROUBLE:
+            self.hears.clear()
+            if asyncio.get_running_loop().time() - self._heard_at > PATIENCE_SECONDS:
+                raise
+            await asyncio.sleep(PAUSE_SECONDS)
+            return False
+        return True
 
     def _note(self, record: ConsumerRecord, on_hint: HintHandler, on_poison: PoisonHandler) -> None:
         try:
@@ -160,6 +190,7 @@ class _ModuleEar(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka s
         """Nothing to save: what was read is what will be committed."""
 
     async def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
+        self._stats.rebalances += 1
         # New partitions come unpaused, whatever the old ones were.
         if self._is_paused and self._consumer is not None:
             self._consumer.pause(*assigned)

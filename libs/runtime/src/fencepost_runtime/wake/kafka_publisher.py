@@ -67,7 +67,7 @@ _PRODUCER_IS_LOST: Final = frozenset(
 
 
 class KafkaPublisher:
-    """Connects on first use. One publish at a time; others wait their turn."""
+    """Connects at once, in the background. One publish at a time; others wait their turn."""
 
     def __init__(self, options: WakeOptions) -> None:
         if not options.kafka_bootstrap:
@@ -77,6 +77,8 @@ class KafkaPublisher:
         self._producer: Producer | None = None
         self._made: set[str] = set()  # modules whose topics exist
         self._is_out = False
+        # An idempotent producer asks the broker for its id first; the first hint shouldn't wait for that.
+        self._thread.submit(self._client)
 
     async def publish(self, batch: Sequence[WakeMessage]) -> list[Delivery]:
         if not batch:
@@ -152,6 +154,7 @@ class KafkaPublisher:
 
     def _client(self) -> Producer:
         if self._producer is None:
+            limit_ms = int(self._options.publish_within.total_seconds() * 1000)
             self._producer = Producer(
                 {
                     "bootstrap.servers": self._options.kafka_bootstrap,
@@ -159,9 +162,13 @@ class KafkaPublisher:
                     "enable.idempotence": True,
                     "acks": "all",
                     "linger.ms": 0,  # the relay's tick has already gathered what belongs together
-                    "message.timeout.ms": int(self._options.publish_within.total_seconds() * 1000),
+                    "message.timeout.ms": limit_ms,
+                    # A topic that isn't there is said to be so within the time of one publish.
+                    "topic.metadata.propagation.max.ms": int(limit_ms / 2),
+                    "reconnect.backoff.ms": RECONNECT_MS // 4,
                     "reconnect.backoff.max.ms": RECONNECT_MS,
                     "socket.nagle.disable": True,
+                    "log_level": 2,  # its line for each failed connection says what we say once
                 },
                 logger=logging.getLogger("librdkafka"),
             )

@@ -32,7 +32,7 @@ def make_topics(options: WakeOptions, modules: Collection[str]) -> None:
     """Make the topics of these modules where they don't exist. Raises KafkaException when out of reach."""
     if not options.create_topics or not modules:
         return
-    client = AdminClient({"bootstrap.servers": options.kafka_bootstrap or "", "log_level": 0})
+    client = _admin(options.kafka_bootstrap or "")
     topics = [
         NewTopic(
             topic_of(module, options.topic_prefix),
@@ -59,8 +59,18 @@ def make_topics(options: WakeOptions, modules: Collection[str]) -> None:
 
 def broker_answers(bootstrap: str, within_seconds: float) -> bool:
     """Whether a broker answers a metadata request in time; for supervisors and `doctor`."""
-    client = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0, "reconnect.backoff.max.ms": 500})
     try:
-        return bool(client.list_topics(timeout=within_seconds).brokers)
+        return bool(_admin(bootstrap).list_topics(timeout=within_seconds).brokers)
     except KafkaException:
         return False
+
+
+def _admin(bootstrap: str) -> AdminClient:
+    return AdminClient(
+        {
+            "bootstrap.servers": bootstrap,
+            "log_level": 0,
+            "reconnect.backoff.ms": 250,
+            "reconnect.backoff.max.ms": 500,
+        }
+    )

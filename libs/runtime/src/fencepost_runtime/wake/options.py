@@ -25,6 +25,7 @@ class WakeOptions:
     create_topics: bool = True  # False where access lists forbid it: an operator makes them
     publish_within: timedelta = timedelta(seconds=3)  # over the relay's lease, rows are sent twice
     fetch_wait: timedelta = timedelta(milliseconds=500)  # see kafka_listener: idle cost against latency
+    poll_limit: timedelta = timedelta(minutes=5)  # an event loop stuck for longer leaves its groups
     probe_every: timedelta = timedelta(seconds=5)  # how late a dead, silent connection is noticed
     retry_at_most: timedelta = timedelta(seconds=2)  # longest wait between attempts to connect
 

@@ -99,6 +99,7 @@ class ListenerStats:
     hints: int = 0
     poison: int = 0
     handler_errors: int = 0
+    rebalances: int = 0  # times a group dealt its partitions anew to us; Kafka only
     connections: int = 0  # times a connection was made; over one a module means it was lost in between
 
 
