@@ -111,7 +111,7 @@ SELECT e.seq, e.id, e.type, e.schema_version, e.actor, e.at, e.causation_id, e.c
 -- stream_events --
 -- Why: what several runs appended since each was last read, in one statement.
 -- Locks: none.  Clock: none.
--- Result: envelopes with payload, by run and seq; at most :limit a run.
+-- Result: envelopes with payload, by run and seq; no more than the limit a run.
 SELECT w.run_id, e.seq, e.type, e.at, e.actor, p.payload
   FROM unnest(CAST(:run_ids AS uuid[]), CAST(:afters AS bigint[])) AS w (run_id, after)
  CROSS JOIN LATERAL (SELECT v.* FROM agent.run_events v
