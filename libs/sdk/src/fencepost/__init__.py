@@ -11,8 +11,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fencepost.aio import AsyncClient as AsyncClient
     from fencepost.client import Client as Client
+    from fencepost.context import ToolContext as ToolContext
     from fencepost.errors import ApiError as ApiError
     from fencepost.errors import Unreachable as Unreachable
+    from fencepost.tool import Change as Change
+    from fencepost.tool import Plan as Plan
+    from fencepost.tool import PreconditionChanged as PreconditionChanged
+    from fencepost.tool import Preview as Preview
+    from fencepost.tool import PreviewLine as PreviewLine
+    from fencepost.tool import ToolRefused as ToolRefused
+    from fencepost.tool import tool as tool
 
 _WHERE = {
     "Client": "fencepost.client",
@@ -20,8 +28,9 @@ _WHERE = {
     "ApiError": "fencepost.errors",
     "Unreachable": "fencepost.errors",
     "ToolContext": "fencepost.context",
-    "Plan": "fencepost.tool",
-    "tool": "fencepost.tool",
+    **dict.fromkeys(
+        ("Change", "Plan", "PreconditionChanged", "Preview", "PreviewLine", "ToolRefused", "tool"), "fencepost.tool"
+    ),
 }
 
 
