@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from fencepost.context import ToolContext as ToolContext
     from fencepost.errors import ApiError as ApiError
     from fencepost.errors import Unreachable as Unreachable
-    from fencepost.tool import Change as Change
     from fencepost.tool import Plan as Plan
     from fencepost.tool import PreconditionChanged as PreconditionChanged
-    from fencepost.tool import Preview as Preview
-    from fencepost.tool import PreviewLine as PreviewLine
     from fencepost.tool import ToolRefused as ToolRefused
     from fencepost.tool import tool as tool
+    from fencepost_contracts.tools import Change as Change
+    from fencepost_contracts.tools import Preview as Preview
+    from fencepost_contracts.tools import PreviewLine as PreviewLine
 
 _WHERE = {
     "Client": "fencepost.client",
@@ -28,9 +28,8 @@ _WHERE = {
     "ApiError": "fencepost.errors",
     "Unreachable": "fencepost.errors",
     "ToolContext": "fencepost.context",
-    **dict.fromkeys(
-        ("Change", "Plan", "PreconditionChanged", "Preview", "PreviewLine", "ToolRefused", "tool"), "fencepost.tool"
-    ),
+    **dict.fromkeys(("Plan", "PreconditionChanged", "ToolRefused", "tool"), "fencepost.tool"),
+    **dict.fromkeys(("Change", "Preview", "PreviewLine"), "fencepost_contracts.tools"),
 }
 
 
