@@ -9,18 +9,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fencepost_contracts.tools import Change as Change
+    from fencepost_contracts.tools import Preview as Preview
+    from fencepost_contracts.tools import PreviewLine as PreviewLine
+
     from fencepost.aio import AsyncClient as AsyncClient
+    from fencepost.authoring import Plan as Plan
+    from fencepost.authoring import PreconditionChanged as PreconditionChanged
+    from fencepost.authoring import ToolRefused as ToolRefused
+    from fencepost.authoring import tool as tool
     from fencepost.client import Client as Client
     from fencepost.context import ToolContext as ToolContext
     from fencepost.errors import ApiError as ApiError
     from fencepost.errors import Unreachable as Unreachable
-    from fencepost.tool import Plan as Plan
-    from fencepost.tool import PreconditionChanged as PreconditionChanged
-    from fencepost.tool import ToolRefused as ToolRefused
-    from fencepost.tool import tool as tool
-    from fencepost_contracts.tools import Change as Change
-    from fencepost_contracts.tools import Preview as Preview
-    from fencepost_contracts.tools import PreviewLine as PreviewLine
 
 _WHERE = {
     "Client": "fencepost.client",
@@ -28,7 +29,7 @@ _WHERE = {
     "ApiError": "fencepost.errors",
     "Unreachable": "fencepost.errors",
     "ToolContext": "fencepost.context",
-    **dict.fromkeys(("Plan", "PreconditionChanged", "ToolRefused", "tool"), "fencepost.tool"),
+    **dict.fromkeys(("Plan", "PreconditionChanged", "ToolRefused", "tool"), "fencepost.authoring"),
     **dict.fromkeys(("Change", "Preview", "PreviewLine"), "fencepost_contracts.tools"),
 }
 
