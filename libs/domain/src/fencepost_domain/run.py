@@ -196,9 +196,10 @@ def decide_pause(run: Run, event_id: UUID, *, actor: str, now: datetime) -> Deci
     _check_live(run)
     if run.status is RunStatus.PAUSED or (run.status is RunStatus.RUNNING and run.pause_asked):
         return None
-    event = NewEvent(event_id, Ev.RUN_PAUSE_ASKED, {}, actor)
     if run.status is RunStatus.RUNNING:
-        return Decision(RunEvent.PAUSE_ASKED, None, {"pause_asked": True}, (event,))
+        marked = NewEvent(event_id, Ev.RUN_PAUSE_ASKED, {"to": str(RunStatus.RUNNING)}, actor)
+        return Decision(RunEvent.PAUSE_ASKED, None, {"pause_asked": True}, (marked,))
+    event = NewEvent(event_id, Ev.RUN_PAUSE_ASKED, {"to": str(RunStatus.PAUSED)}, actor)
     return _move(
         run,
         RunEvent.PAUSE_ASKED,
@@ -234,7 +235,10 @@ def decide_resume(
 ) -> Decision | None:
     """Go on after a pause: waiting while `still_open` is, else queued. None when it isn't paused."""
     _check_live(run)
-    event = NewEvent(event_id, Ev.RUN_RESUMED, {}, actor)
+    waits = RunStatus.WAITING if still_open else RunStatus.QUEUED
+    to = run.status if run.status is RunStatus.RUNNING else waits
+    on = {"on": str(still_open)} if to is RunStatus.WAITING else {}
+    event = NewEvent(event_id, Ev.RUN_RESUMED, {"to": str(to), **on}, actor)
     if run.status is RunStatus.RUNNING and run.pause_asked:
         return Decision(RunEvent.RESUMED, None, {"pause_asked": False}, (event,))
     if run.status is not RunStatus.PAUSED:
