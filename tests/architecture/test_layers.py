@@ -15,6 +15,7 @@ LAYERS: Final = "Services and cli over store"
 PURE: Final = "Domain is pure"
 KAFKA: Final = "Kafka clients live in one folder"
 SQL: Final = "SQL is private to the store"
+LANGGRAPH: Final = "LangGraph lives in one folder"
 CYCLES: Final = "No cycles between siblings"
 
 # Where, what is written there, which contract must break.
@@ -32,6 +33,8 @@ PLANTED: Final = [
     ("services/api/src/fencepost_api", "import aiokafka", KAFKA),
     ("services/worker/src/fencepost_worker", "import confluent_kafka", KAFKA),
     ("services/api/src/fencepost_api", "import fencepost_store.sql", SQL),
+    ("services/worker/src/fencepost_worker", "import langgraph", LANGGRAPH),
+    ("services/worker/src/fencepost_worker/engine", "from langchain_core import messages", LANGGRAPH),
 ]
 
 
@@ -40,7 +43,7 @@ def lint(tree: Path, config: Path) -> str:
     sources = [str(path) for top in ("libs", "services") for path in sorted(tree.glob(f"{top}/*/src"))]
     linter = Path(sys.executable).with_name("lint-imports")
     done = subprocess.run(
-        [linter, "--no-cache", "--no-logo", "--config", config],
+        [linter, "--no-cache", "--no-logo", config],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sources), "PYTHONSAFEPATH": "1"},
         cwd=tree,
         capture_output=True,

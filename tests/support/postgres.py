@@ -137,11 +137,12 @@ def postgres_cluster() -> Iterator[Cluster]:
 @pytest.fixture(scope="session")
 def migrated_template(postgres_cluster: Cluster) -> Iterator[str]:
     """The name of a database that every test's is cloned from; nobody may be connected to it."""
+    from fencepost_cli.embedded.bring_up_schema import module_branches
     from fencepost_store.migrate import migrate
 
     name = f"fencepost_template_{os.getpid()}"
     database = postgres_cluster.create(name)
-    run_apart(lambda: migrate(database.admin, PASSWORDS))
+    run_apart(lambda: migrate(database.admin, PASSWORDS, module_branches()))
     yield name
     postgres_cluster.drop(name)
 

@@ -6,10 +6,15 @@ reads one JSON object from standard input: an environment or a command line woul
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fencepost_store.migrate import Branch
 
 
 class MigrationsFailed(RuntimeError):
@@ -41,7 +46,17 @@ async def bring_up(admin_dsn: str, database_dsn: str, database: str, passwords: 
     from fencepost_store.migrate import migrate
 
     _make_database(admin_dsn, database)
-    return await migrate(database_dsn, passwords)
+    return await migrate(database_dsn, passwords, module_branches())
+
+
+def module_branches(modules_dir: Path | None = None) -> "list[Branch]":
+    """The migrations of every module that has tables: ours, the operator's folder's, installed ones."""
+    from fencepost_contracts.modules import discover_modules, module_dirs
+    from fencepost_store.migrate import Branch
+
+    given = os.environ.get("FENCEPOST_MODULES_DIR")
+    found = discover_modules(module_dirs(modules_dir or (Path(given) if given else None)))
+    return [Branch(module.name, module.migrations) for module in found if module.migrations]
 
 
 def _make_database(admin_dsn: str, name: str) -> None:

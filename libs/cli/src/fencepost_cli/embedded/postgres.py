@@ -201,6 +201,16 @@ class PostgresServer:
         return False
 
 
+def running_server(data_dir: Path) -> PostgresServer | None:
+    """The server that a living `up` runs on this data folder, for who only wants its address."""
+    server = PostgresServer(data_dir / "postgres", data_dir / "logs" / "postgres.log")
+    note = server.directory / "port"
+    if server.pid is None or not note.exists() or not _is_server_of(server.pid, server.data):
+        return None
+    server.port = int(note.read_text())
+    return server
+
+
 def end_orphan(data: Path) -> None:
     """Stop a server that still runs on this cluster, and clear the note of one that doesn't.
 
