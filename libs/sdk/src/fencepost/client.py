@@ -166,7 +166,7 @@ class Interrupts:
         return self._client.page(requests.list_interrupts(**filters))
 
     def resolve(self, interrupt_id: object, resolution: Mapping[str, Any], *, idempotency_key: str) -> View:
-        """Decide or answer, in the shapes of the api: {decision}, {decisions}, {choice}, {value} or {text}."""
+        """Decide or answer: {decision}, {decisions}, {choice}, {value} or {text}."""
         return self._client.get(requests.resolve(interrupt_id, resolution, idempotency_key))
 
     def approve(

@@ -24,11 +24,9 @@ class NoProfile(LookupError):
 
 
 def default_data_dir() -> Path:
-    """FENCEPOST_DATA_DIR, or `fencepost` in the user's data folder."""
-    if named := os.environ.get("FENCEPOST_DATA_DIR"):
-        return Path(named)
-    base = os.environ.get("XDG_DATA_HOME")
-    return (Path(base) if base else Path.home() / ".local" / "share") / "fencepost"
+    """FENCEPOST_DATA_DIR, which the launcher of a clone sets, or a folder in the user's home."""
+    given = os.environ.get("FENCEPOST_DATA_DIR")
+    return Path(given).absolute() if given else Path.home() / ".fencepost"
 
 
 def find(url: str | None = None, token: str | None = None, data_dir: Path | None = None) -> Connection:

@@ -28,7 +28,7 @@ def _id(value: object) -> str:
 
 
 def create_run(text: str, key: str, *, wait: int | None = None, **rest: Any) -> Request:
-    """rest: module, conversation_id, on_busy, metadata, deadline_seconds, budget; and of the input: locale, zone."""
+    """A new run. rest: module, conversation_id, on_busy, metadata, deadline_seconds, budget, locale, zone."""
     given = {name: rest.pop(name) for name in ("locale", "zone", "attachments") if rest.get(name) is not None}
     body = {"input": {"text": text, **given}, **{k: v for k, v in rest.items() if v is not None}}
     return Request("POST", "/v1/runs", body, key=key, headers={"Prefer": f"wait={wait}"} if wait else {})

@@ -1,0 +1,137 @@
+"""`approve`, `reject`, `answer`, `cancel`, `pause`, `resume`: a person's word to a run."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from fencepost.client import Client
+from fencepost_runtime.system import SystemIds
+
+from fencepost_cli import render
+from fencepost_cli.ask import answer_to, ask_person
+from fencepost_cli.commands.runs import RunArgument, parse_arguments
+from fencepost_cli.console import Exit, Json, at_a_terminal, command, fail, print_json, say
+from fencepost_cli.ids import run_id
+
+Note = Annotated[str | None, typer.Option(help="Why; kept with the decision.")]
+NoWait = Annotated[bool, typer.Option("--no-wait", help="Don't wait for what the run does next.")]
+
+
+@command
+def approve(
+    run: RunArgument,
+    note: Note = None,
+    arguments: Annotated[str | None, typer.Option(help="Edited arguments, a JSON object.")] = None,
+    no_wait: NoWait = False,
+    as_json: Json = False,
+) -> None:
+    """Say yes to what a run asks to do, and wait for what comes of it."""
+    body = {"decision": "approve", "note": note, "arguments": parse_arguments(arguments)}
+    _decide(run, body, no_wait=no_wait, as_json=as_json)
+
+
+@command
+def reject(run: RunArgument, note: Note = None, no_wait: NoWait = False, as_json: Json = False) -> None:
+    """Say no: nothing is done, and the run says so."""
+    _decide(run, {"decision": "reject", "note": note}, no_wait=no_wait, as_json=as_json)
+
+
+def _decide(run: str, body: dict[str, Any], *, no_wait: bool, as_json: bool) -> None:
+    given = {name: value for name, value in body.items() if value is not None}
+    with Client() as client:
+        whole, interrupt = _open(client, run, "approval")
+        indexes = [p["index"] for p in interrupt.get("preview") or [] if isinstance(p, dict) and "index" in p]
+        if len(indexes) > 1:
+            if "arguments" in given:
+                raise fail(
+                    "several actions are asked for; edit them at a terminal: fencepost watch", Exit.USAGE
+                )
+            given = {"decisions": [{"index": index, **given} for index in indexes]}
+        _send(client, whole, interrupt, given, no_wait=no_wait, as_json=as_json)
+
+
+@command
+def answer(
+    run: RunArgument,
+    given: Annotated[
+        str | None, typer.Argument(metavar="[CHOICE|TEXT]", help="A choice's id or number, or words.")
+    ] = None,
+    no_wait: NoWait = False,
+    as_json: Json = False,
+) -> None:
+    """Answer what a run asks; without an answer, be shown the question and asked."""
+    with Client() as client:
+        whole, interrupt = _open(client, run, "input")
+        if given is None:
+            if not at_a_terminal():
+                raise fail("give the answer: fencepost answer RUN CHOICE", Exit.USAGE)
+            if not ask_person(client, interrupt):
+                raise typer.Exit(int(Exit.WAITS))
+            _after(client, whole, no_wait=no_wait, as_json=as_json)
+        else:
+            _send(client, whole, interrupt, answer_to(interrupt, given), no_wait=no_wait, as_json=as_json)
+
+
+def _open(client: Client, run: str, kind: str) -> tuple[str, dict[str, Any]]:
+    """The run and its open interrupt of a kind. Exits with 2 when it asks nothing of that kind."""
+    whole = run_id(client, run)
+    state = client.runs.get(whole)
+    interrupt = state.get("interrupt")
+    if not interrupt or interrupt["status"] != "open":
+        raise fail(f"run {whole} is {state['status']} and asks nothing", Exit.USAGE)
+    if interrupt["kind"] != kind:
+        verb = "approve or reject" if interrupt["kind"] == "approval" else "answer"
+        raise fail(f"run {whole} asks for {interrupt['kind']}: use {verb}", Exit.USAGE)
+    return whole, interrupt
+
+
+def _send(
+    client: Client,
+    whole: str,
+    interrupt: dict[str, Any],
+    body: dict[str, Any],
+    *,
+    no_wait: bool,
+    as_json: bool,
+) -> None:
+    client.interrupts.resolve(interrupt["id"], body, idempotency_key=str(SystemIds().uuid7()))
+    _after(client, whole, no_wait=no_wait, as_json=as_json)
+
+
+def _after(client: Client, whole: str, *, no_wait: bool, as_json: bool) -> None:
+    state = client.runs.get(whole) if no_wait else client.runs.wait(whole)
+    if as_json:
+        print_json(state)
+    else:
+        for line in render.run_lines(state):
+            say(line)
+    raise typer.Exit(int(Exit.DONE if no_wait else render.exit_code(state)))
+
+
+def _verb(run: str, verb: str, as_json: bool) -> None:
+    with Client() as client:
+        whole = run_id(client, run)
+        state = getattr(client.runs, verb)(whole, str(SystemIds().uuid7()))
+    if as_json:
+        print_json(state)
+    else:
+        say(f"{whole}: {state.get('status', verb)}")
+
+
+@command
+def cancel(run: RunArgument, as_json: Json = False) -> None:
+    """Stop a run. Nothing of it starts after this; what it did stays done."""
+    _verb(run, "cancel", as_json)
+
+
+@command
+def pause(run: RunArgument, as_json: Json = False) -> None:
+    """Halt a run at its next safe point, until `resume`."""
+    _verb(run, "pause", as_json)
+
+
+@command
+def resume(run: RunArgument, as_json: Json = False) -> None:
+    """Let a paused run go on where it was."""
+    _verb(run, "resume", as_json)

@@ -1,0 +1,74 @@
+"""Runs, questions and events as lines for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fencepost_cli.console import ENDED_BADLY, Exit
+
+
+def run_lines(run: Mapping[str, Any]) -> Iterator[str]:
+    """A run in a page: what it is, what it asks, what it did, how it ended."""
+    yield f"run        {run['id']}"
+    status = run["status"] + (f" on {run['waiting_on']}" if run.get("waiting_on") else "")
+    yield f"status     {status}"
+    yield f"module     {run['module']}   attempt {run.get('attempt', 0)}"
+    text = (run.get("input") or {}).get("text")
+    if text:
+        yield f"asked      {text}"
+    for action in run.get("actions") or []:
+        effect = action.get("effect")
+        state = (effect.get("state") if isinstance(effect, Mapping) else effect) or action.get("status", "")
+        yield f"action {action['index']}   {action['tool']} ({action.get('risk')}): {state}"
+    for check in run.get("recovery_checks") or []:
+        yield f"recovery   {check.get('check')}: {check.get('answer')}"
+    if run.get("interrupt"):
+        yield from interrupt_lines(run["interrupt"])
+    final = run.get("finalization")
+    if final:
+        code = f" ({final['code']})" if final.get("code") else ""
+        yield f"ended      {final['status']}: {final['reason']}{code}"
+        yield f"           {final['explanation']}"
+        for undone in final.get("left_undone") or []:
+            yield f"undone     {undone}"
+        for effect in final.get("unconfirmed_effects") or []:
+            yield f"uncertain  {effect}"
+    output = run.get("output")
+    if output and output.get("text"):
+        yield f"answer     {output['text']}"
+
+
+def interrupt_lines(interrupt: Mapping[str, Any]) -> Iterator[str]:
+    """The question as it is asked, with what would change and until when it can be answered."""
+    yield f"asks       {interrupt['question']}"
+    for preview in _previews(interrupt.get("preview")):
+        yield f"           {preview.get('title', '')}"
+        for line in preview.get("lines") or []:
+            yield f"             {line['label']}: {line['value']}"
+    for candidate in interrupt.get("candidates") or []:
+        yield f"           [{candidate['id']}] {candidate['label']}"
+    risk = f"risk {interrupt['risk']}, " if interrupt.get("risk") else ""
+    yield f"           {risk}open until {interrupt['expires_at']}"
+
+
+def _previews(preview: Any) -> list[Mapping[str, Any]]:
+    if preview is None:
+        return []
+    return [p.get("preview", p) for p in (preview if isinstance(preview, list) else [preview])]
+
+
+def event_line(event: Mapping[str, Any]) -> str:
+    """One line of the log: seq, instant, what happened, by whom, and the payload's plain members."""
+    payload = event.get("payload") or {}
+    told = " ".join(f"{k}={v}" for k, v in payload.items() if isinstance(v, str | int | bool) and v != "")
+    return f"{event['seq']:>4}  {event['at'][11:23]}  {event['type']:<22} {told}".rstrip()
+
+
+def exit_code(run: Mapping[str, Any]) -> Exit:
+    """The exit code that a run's status means."""
+    if run["status"] in ENDED_BADLY:
+        return Exit.FAILED
+    if run["status"] == "waiting" and run.get("waiting_on") in ("approval", "input", "reconcile", "version"):
+        return Exit.WAITS
+    return Exit.DONE

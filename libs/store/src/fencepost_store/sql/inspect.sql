@@ -1,0 +1,24 @@
+-- inspect_server --
+-- Why: what an operator must know of the server before trusting it.
+-- Locks: none.  Clock: database.
+-- Result: one row.
+SELECT current_setting('server_version_num')::int AS version,
+       ARRAY(SELECT s.name FROM pg_settings s
+              WHERE s.name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND s.setting = 'off'
+              ORDER BY s.name) AS off,
+       (SELECT count(*) FROM pg_stat_replication r WHERE r.sync_state = 'async') AS async_standbys,
+       to_regclass('agent.runs') IS NOT NULL AS has_schema,
+       ARRAY(SELECT w.name
+               FROM unnest(ARRAY['fencepost_api', 'fencepost_gateway', 'fencepost_reconciler', 'fencepost_worker']) AS w (name)
+              WHERE NOT EXISTS (SELECT FROM pg_roles p WHERE p.rolname = w.name)
+              ORDER BY w.name) AS missing_roles,
+       clock_timestamp() AS now;
+
+-- inspect_outbox --
+-- Why: are hints going out?
+-- Locks: none.  Clock: database.
+-- Result: one row: hints older than a minute, hints parked for good.
+SELECT count(*) FILTER (WHERE o.parked_at IS NULL AND o.publish_at < clock_timestamp() - interval '1 minute') AS late,
+       count(*) FILTER (WHERE o.parked_at IS NOT NULL) AS parked
+  FROM agent.outbox o
+ WHERE o.published_at IS NULL;
