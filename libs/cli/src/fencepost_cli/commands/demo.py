@@ -1,4 +1,4 @@
-"""`fencepost demo`: the main job end to end on its own data, with every service killed at its worst moment."""
+"""`fencepost demo`: the main job end to end on its own data, each service killed at its worst moment."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-
 from fencepost.profile import default_data_dir
+
 from fencepost_cli.console import fail, say
 from fencepost_cli.demo import acts
 from fencepost_cli.demo.stage import DemoFailed, Stage
@@ -29,8 +29,9 @@ def demo(
         Path | None, typer.Option(help="Where its data lives; a folder of its own if absent.")
     ] = None,
 ) -> None:
-    """Two sentences, a rejected run and a reminder that fires; four crashes; then verify. Exits with 0 if all held."""
+    """Run the main job through four crashes, then verify. Exits with 0 only if all held."""
     from fencepost.errors import ApiError, Unreachable
+
     from fencepost_cli.commands.up import EXPECTED
 
     try:
@@ -43,8 +44,9 @@ def demo(
 
 async def _demo(data_dir: Path, *, kafka: bool) -> None:
     from fencepost.aio import AsyncClient
-    from fencepost_cli.embedded.supervisor import Embedded
     from fencepost_runtime.system import SystemIds
+
+    from fencepost_cli.embedded.supervisor import Embedded
 
     failpoints = data_dir / "failpoints"
     shutil.rmtree(failpoints, ignore_errors=True)

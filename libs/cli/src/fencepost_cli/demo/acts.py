@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fencepost.views import View
+
 from fencepost_cli.console import say
 from fencepost_cli.demo.stage import Stage, expect
 from fencepost_cli.render import event_line

@@ -12,10 +12,11 @@ from typing import Any, Final
 from fencepost.aio import AsyncClient
 from fencepost.client import is_settled
 from fencepost.views import View
-from fencepost_cli.console import say
-from fencepost_cli.embedded.supervisor import Embedded
 from fencepost_domain.ports import Ids
 from fencepost_runtime.failpoints import arm, release
+
+from fencepost_cli.console import say
+from fencepost_cli.embedded.supervisor import Embedded
 
 PATIENCE_SECONDS: Final = 30.0  # a take-over takes 6; more than this is a failure
 
