@@ -75,6 +75,20 @@ class Store:
         except DBAPIError as error:
             raise (domain_error(error) or error) from error
 
+    @asynccontextmanager
+    async def snapshot(self, tenant_id: UUID) -> AsyncIterator[Tx]:
+        """A read-only transaction in which every statement sees the same instant; Postgres refuses writes."""
+        try:
+            async with self.engine.connect() as connection:
+                options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+                await connection.execution_options(**options)
+                async with connection.begin():
+                    tx = Tx(connection, self.ids, tenant_id)
+                    await tx.set_tenant(tenant_id)
+                    yield tx
+        except DBAPIError as error:
+            raise (domain_error(error) or error) from error
+
     async def run(self, tenant_id: UUID | None, work: Callable[[Tx], Awaitable[T]]) -> T:
         """`work` in a transaction, again from the start on a serialization failure or deadlock."""
         for attempt in range(1, _TRIES + 1):

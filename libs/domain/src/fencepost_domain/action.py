@@ -1,0 +1,162 @@
+"""Decisions about an action: may this preparation be committed now, and may a new one replace it (02 §4).
+
+Pure functions of the locked rows and the database's `now`. What they refuse carries the code that the
+worker acts on; none of them reads a clock or a database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from fencepost_domain.errors import Conflict, Forbidden
+from fencepost_domain.policy import check_may_decide
+from fencepost_domain.vocabulary import ActionStatus, EffectClass, InterruptStatus, Risk
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """A prepared call's row. arguments: RFC 8785 text; arguments_hash: SHA-256 of exactly that text."""
+
+    run_id: UUID
+    index: int
+    n: int
+    tenant_id: UUID
+    tool: str
+    tool_version: str
+    catalog_fp: str
+    arguments: str
+    arguments_hash: str
+    author: str
+    risk: Risk
+    effect_class: EffectClass
+    approval: bool
+    status: ActionStatus
+    preview: Mapping[str, Any]
+    change: Mapping[str, Any]
+    precondition: Mapping[str, Any]
+    token_id: UUID
+    token_key_id: str
+    token_mac: bytes
+    token_expires_at: datetime
+    token_spent_at: datetime | None
+    interrupt_id: UUID | None
+    decided_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """The interrupt that decides an action. resolution: as the api stored it."""
+
+    id: UUID
+    status: InterruptStatus
+    expires_at: datetime
+    resolution: Mapping[str, Any] | None
+    resolved_by: str | None
+
+    def decision_on(self, index: int) -> Mapping[str, Any] | None:
+        """The person's decision on one action: `{decision, arguments?, note?}`; None when there is none."""
+        if self.status is not InterruptStatus.RESOLVED or self.resolution is None:
+            return None
+        several = self.resolution.get("decisions")
+        if several is None:
+            return self.resolution
+        return next((one for one in several if one.get("index") == index), None)
+
+
+def check_commit(
+    action: Action,
+    approval: Approval | None,
+    *,
+    edited_hash: str | None,
+    four_eyes: Collection[str],
+    requester: str,
+    now: datetime,
+) -> None:
+    """May an attempt of this action be opened at `now`, read above all locks?
+
+    approval: the interrupt locked, None when the action names none. edited_hash: hash of the arguments that
+    the decision carries, None when it carries none. Raises Conflict withdrawn, rejected, approval_expired,
+    token_spent, token_expired or not_approved.
+    """
+    if action.status is ActionStatus.WITHDRAWN:
+        raise Conflict("withdrawn", "another preparation took this one's place")
+    if action.status is ActionStatus.REJECTED:
+        raise Conflict("rejected", "a person said no")
+    if action.status is ActionStatus.EXPIRED:
+        raise Conflict("approval_expired", "nobody decided in time")
+    if action.token_spent_at is not None or action.status in (ActionStatus.COMMITTED, ActionStatus.FAILED):
+        raise Conflict("token_spent", "this preparation was used before")
+    if action.approval:
+        _check_approved(action, approval, edited_hash, four_eyes, requester, now)
+    if action.token_expires_at <= now:
+        raise Conflict("token_expired", "this preparation is too old; prepare it again")
+
+
+def _check_approved(
+    action: Action,
+    approval: Approval | None,
+    edited_hash: str | None,
+    four_eyes: Collection[str],
+    requester: str,
+    now: datetime,
+) -> None:
+    decision = approval.decision_on(action.index) if approval else None
+    if approval is not None and decision is None and approval.expires_at <= now:
+        raise Conflict("approval_expired", "nobody decided in time")
+    if approval is None or decision is None or action.status is not ActionStatus.APPROVED:
+        raise Conflict("not_approved", "a person has to approve this first")
+    if decision.get("decision") != "approve":
+        raise Conflict("rejected", "a person said no")
+    if edited_hash is not None and edited_hash != action.arguments_hash:
+        raise Conflict("not_approved", "other arguments than these were approved")
+    if approval.expires_at <= now:
+        raise Conflict("approval_expired", f"the approval held until {approval.expires_at.isoformat()}")
+    if str(action.risk) in four_eyes and action.decided_by in (None, requester, action.author):
+        raise Conflict("not_approved", "another person than requester and author has to approve this")
+
+
+def check_replace(current: Action, *, effect_opened: bool) -> None:
+    """May a later preparation withdraw `current`? Raises Conflict reconcile once an attempt was opened."""
+    if effect_opened or current.status in (ActionStatus.COMMITTED, ActionStatus.FAILED):
+        raise Conflict(
+            "reconcile", "an attempt of this action was opened; its outcome has to be settled first"
+        )
+
+
+def edit_approves(
+    approval: Approval,
+    *,
+    index: int,
+    edited_hash: str | None,
+    arguments_hash: str,
+    risk: Risk,
+    editor_roles: Collection[str],
+    requester: str,
+    four_eyes: Collection[str],
+    now: datetime,
+) -> bool:
+    """Does the editor's own decision approve these edited arguments at once?
+
+    The editor becomes their author, so where another than the author must decide it doesn't, and the action
+    is asked for again. Raises Conflict not_approved when the decision is no approval of these arguments.
+    """
+    decision = approval.decision_on(index)
+    if decision is None or decision.get("decision") != "approve" or edited_hash is None:
+        raise Conflict("not_approved", "this approval edited no arguments of this action")
+    if edited_hash != arguments_hash:
+        raise Conflict("not_approved", "other arguments than these were approved")
+    if approval.expires_at <= now:
+        raise Conflict("approval_expired", f"the approval held until {approval.expires_at.isoformat()}")
+    editor = approval.resolved_by or ""
+    try:
+        check_may_decide(
+            caller=editor, caller_roles=editor_roles, requester=requester, author=editor, risk=risk,
+            four_eyes=four_eyes,
+        )  # fmt: skip
+    except Forbidden:
+        return False
+    return True

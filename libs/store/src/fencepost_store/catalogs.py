@@ -1,0 +1,29 @@
+"""Published catalogs: immutable texts, kept by fingerprint (I16)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fencepost_store.transaction import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCatalog:
+    """body: the canonical text that the fingerprint is of; the reader hashes it again."""
+
+    fingerprint: str
+    body: str
+    revoked: bool
+
+
+async def publish_catalog(tx: Tx, *, fingerprint: str, module: str, version: str, body: str) -> bool:
+    """Publish once; False when it was published before."""
+    row = await tx.row("publish_catalog", fingerprint=fingerprint, module=module, version=version, body=body)
+    return row is not None
+
+
+async def catalog_by_fingerprint(tx: Tx, fingerprint: str) -> StoredCatalog | None:
+    row = await tx.row("catalog_by_fingerprint", fingerprint=fingerprint)
+    if row is None:
+        return None
+    return StoredCatalog(fingerprint, row["body"], row["revoked_at"] is not None)
