@@ -145,6 +145,8 @@ class KafkaPublisher:
                 )
             except KafkaException as error:
                 reports[index] = error.args[0]
+            except ValueError as error:  # no event can be made of it (pydantic's is one), today or tomorrow
+                reports[index] = KafkaError(KafkaError._INVALID_ARG, str(error).partition("\n")[0])
             except BufferError:
                 reports[index] = KafkaError(KafkaError._QUEUE_FULL)
         deadline = time.monotonic() + self._options.publish_within.total_seconds() + REPORT_GRACE_SECONDS
