@@ -12,10 +12,10 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from fencepost.profile import find
 from fencepost_cli.embedded.child import ChildFailed
 from fencepost_cli.embedded.files import Lock
 from fencepost_cli.embedded.probe import is_ready
-from fencepost_cli.embedded.profile import read_profile
 from fencepost_cli.embedded.supervisor import AlreadyRunning, Embedded
 
 from tests.embedded.support import alive, data_folder, stub_mesh
@@ -41,8 +41,7 @@ def own_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 async def test_it_is_up_with_a_private_profile(mesh: Embedded) -> None:
-    profile = read_profile(mesh.data_dir)
-    assert profile is not None
+    profile = find(data_dir=mesh.data_dir)
     assert profile.url == mesh.url
     assert profile.token.count(".") == 2
     assert profile.token not in repr(profile)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from fencepost_runtime.lifecycle import EXIT_MISCONFIGURED, PARENT_FD_VARIABLE
+from fencepost_runtime.parent import EXIT_MISCONFIGURED, PARENT_FD_VARIABLE
 
 POLITE = """
 import sys

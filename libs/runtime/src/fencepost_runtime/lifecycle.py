@@ -10,18 +10,14 @@ import gc
 import os
 import signal
 import sys
-import threading
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Final
+from typing import Any
 
 import uvloop
 
 from fencepost_runtime.keys import KeyFileError
+from fencepost_runtime.parent import EXIT_MISCONFIGURED, take_parent_fd, watch_parent
 from fencepost_runtime.settings import SettingsError
-
-PARENT_FD_VARIABLE: Final = "FENCEPOST_PARENT_FD"
-ORPHAN_GRACE_SECONDS: Final = 5.0  # an orphan may finish its transactions, not stay
-EXIT_MISCONFIGURED: Final = 78  # EX_CONFIG: the supervisor doesn't restart what would fail again
 
 Main = Callable[[asyncio.Event], Awaitable[None]]
 
@@ -31,7 +27,7 @@ def run_service(main: Main) -> None:
 
     `main` must return soon after `stop` is set. Call this as the last line of a service's main().
     """
-    parent = _take_parent_fd()
+    parent = take_parent_fd()
     try:
         uvloop.run(_run(main, parent))
     except (SettingsError, KeyFileError) as error:
@@ -51,29 +47,11 @@ async def _run(main: Main, parent: int | None) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, on_signal, number)
     if parent is not None:
-        threading.Thread(target=_watch_parent, args=(parent,), daemon=True, name="parent-watch").start()
+        watch_parent(parent)
     # What was imported lives for ever: keeping it out of collections makes each one shorter.
     gc.collect()
     gc.freeze()
     await main(stop)
-
-
-def _take_parent_fd() -> int | None:
-    """Taken out of the environment: a grandchild must not think the number is its own."""
-    text = os.environ.pop(PARENT_FD_VARIABLE, None)
-    if text is None:
-        return None
-    descriptor = int(text)
-    os.set_inheritable(descriptor, False)
-    return descriptor
-
-
-def _watch_parent(descriptor: int) -> None:
-    while os.read(descriptor, 1):
-        pass
-    os.kill(os.getpid(), signal.SIGTERM)
-    threading.Event().wait(ORPHAN_GRACE_SECONDS)
-    os._exit(128 + signal.SIGTERM)
 
 
 async def run_until_stopped(stop: asyncio.Event, *tasks: Coroutine[Any, Any, None]) -> None:

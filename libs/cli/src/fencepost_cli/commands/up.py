@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Annotated, Final
 
 import typer
+from fencepost.profile import default_data_dir
 
 from fencepost_cli.embedded.accounts import PostgresUnavailable
 from fencepost_cli.embedded.bring_up_schema import MigrationsFailed
 from fencepost_cli.embedded.child import ChildFailed
-from fencepost_cli.embedded.identity import default_data_dir
 from fencepost_cli.embedded.postgres import PostgresFailed
 from fencepost_cli.embedded.supervisor import AlreadyRunning, Embedded
 

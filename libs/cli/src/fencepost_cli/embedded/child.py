@@ -11,7 +11,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
-from fencepost_runtime.lifecycle import EXIT_MISCONFIGURED, PARENT_FD_VARIABLE
+from fencepost_runtime.parent import EXIT_MISCONFIGURED, PARENT_FD_VARIABLE
 
 from fencepost_cli.embedded.files import Lock, Locked
 from fencepost_cli.embedded.ports import free_port

@@ -4,7 +4,6 @@ The api gets the public key alone; what signs tokens stays with the command line
 """
 
 import json
-import os
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,9 +102,3 @@ def _public_text(private: str) -> str:
     from joserfc.jwk import ECKey
 
     return json.dumps({"keys": [ECKey.import_key(json.loads(private)).as_dict(private=False)]})
-
-
-def default_data_dir() -> Path:
-    """FENCEPOST_DATA_DIR, which the launcher of a clone sets, or a folder in the user's home."""
-    given = os.environ.get("FENCEPOST_DATA_DIR")
-    return Path(given).absolute() if given else Path.home() / ".fencepost"
