@@ -7,6 +7,7 @@ Memory is PSS: a page that several processes share is counted once among them.
 
 import argparse
 import asyncio
+import os
 import tempfile
 import time
 from collections.abc import Iterable
@@ -47,11 +48,11 @@ async def measure(data_dir: Path) -> None:
     started = time.monotonic()
     async with Embedded(data_dir) as mesh:
         ready = time.monotonic() - started
-        own = Path("/proc/self").resolve().name
+        own = os.getpid()
         parts = {name: pss_mb([child.pid]) for name, child in mesh.children.items() if child.pid}
         parts["postgres"] = pss_mb(tree(mesh.postgres.pid or 0))
-        parts["supervisor"] = pss_mb([int(own)])
-        whole = pss_mb(tree(int(own)))
+        parts["supervisor"] = pss_mb([own])
+        whole = pss_mb(tree(own))
         shown = "  ".join(f"{name} {size:.0f}" for name, size in sorted(parts.items()))
         print(f"ready in {ready:.2f} s, {whole:.0f} MB in all: {shown}")
         stopping = time.monotonic()
