@@ -38,6 +38,7 @@ class ToolContext:
 
     tenant_id: UUID
     user_id: str
+    conversation_id: UUID
     run_id: UUID
     effect_key: str
     zone: str | None

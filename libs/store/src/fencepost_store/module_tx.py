@@ -22,7 +22,8 @@ class ModuleTx:
     async def rows(self, name: str, **params: Any) -> Sequence[Mapping[str, Any]]:
         """All rows of a named statement. Raises KeyError for a name the folder doesn't have."""
         result = await self._connection.execute(text(load_folder(self._folder)[name]), params)
-        return list(result.mappings().all()) if result.returns_rows else []
+        found: Sequence[Mapping[str, Any]] = result.mappings().all() if result.returns_rows else []  # type: ignore[assignment]
+        return found
 
     async def row(self, name: str, **params: Any) -> Mapping[str, Any] | None:
         """The one row, or None; more than one is the statement's error and raises."""
