@@ -31,12 +31,16 @@ CREATE TABLE agent.conversations (
     tenant_id     uuid NOT NULL,
     user_id       text NOT NULL,
     title         text NOT NULL DEFAULT '',
+    purpose       text NOT NULL DEFAULT 'chat',
     holder_run_id uuid,
     next_seq      bigint NOT NULL DEFAULT 1,
     created_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
-    updated_at    timestamptz NOT NULL DEFAULT clock_timestamp()
+    updated_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
+    CONSTRAINT conversations_purpose_check CHECK (purpose IN ('chat', 'reminders'))
 ) WITH (fillfactor = 80);
 CREATE INDEX conversations_by_user_idx ON agent.conversations (tenant_id, user_id, id DESC);
+-- Where reminders that no conversation made are told: one a user.
+CREATE UNIQUE INDEX conversations_one_for_reminders ON agent.conversations (tenant_id, user_id) WHERE purpose = 'reminders';
 
 CREATE TABLE agent.runs (
     id               uuid PRIMARY KEY,
@@ -466,6 +470,7 @@ CREATE TABLE agent.inbox (
     received_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (consumer, event_id)
 );
+CREATE INDEX inbox_by_age_idx ON agent.inbox (received_at);
 
 CREATE TABLE agent.poison_records (
     id      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -1,0 +1,137 @@
+"""Every invariant that tables can show, checked on a live database (design 03).
+
+One REPEATABLE READ, READ ONLY transaction, so that what changes meanwhile never looks like a violation;
+rows are streamed, one run's events in memory at most. The fault suite runs it after every injected crash,
+`fencepost verify` for operators. What tables can't show is checked against the scripted providers' logs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from types import MappingProxyType
+from typing import Any, Final, LiteralString
+from uuid import UUID
+
+import psycopg
+from psycopg.rows import dict_row
+
+from fencepost_store.integrity_chain import CHAIN_CHECKS, EVERY_ID, Violation, chain_violations
+from fencepost_store.raw import raw
+from fencepost_store.transaction import Tx
+
+Connection = psycopg.AsyncConnection[dict[str, Any]]
+MOST_PER_CHECK: Final = 200  # an operator needs the first ones; a broken database may have millions
+BATCH_ROWS: Final = 500  # rows fetched at once by a cursor
+
+# Check -> the invariant it shows. Each is a statement of sql/integrity.sql that returns (subject, detail).
+SQL_CHECKS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "i01_run_has_first_event": "I01",
+        "i01_run_has_hint": "I01",
+        "i01_nothing_without_its_run": "I01",
+        "i02_one_run_per_key": "I02",
+        "i03_thread_is_run": "I03",
+        "i04_lease_fits_status": "I04",
+        "i06_one_finalization_per_end": "I06",
+        "i06_success_is_settled": "I06",
+        "i08_somebody_looks_after_it": "I08",
+        "i08_due_run_was_told": "I08",
+        "i10_one_open_attempt": "I10",
+        "i10_effect_fits_its_attempts": "I10",
+        "i11_completion_has_its_event": "I11",
+        "i12_attempt_was_approved": "I12",
+        "i13_rejected_is_never_tried": "I13",
+        "i16_bound_versions_exist": "I16",
+        "i17_asked_once": "I17",
+        "i17_end_asks_nothing": "I17",
+        "i21_one_final_message": "I21",
+        "i22_no_attempt_after_the_stop": "I22",
+        "i22_open_attempts_are_named": "I22",
+        "i27_tenants_agree": "I27",
+        "i31_fired_once": "I31",
+        "conversation_holder_is_at_work": "I08",
+        "conversation_is_in_order": "I21",
+    }
+)
+BUSINESS_CHECK: Final = "i11_business_row_has_its_effect"
+CHECKS: Final = (*SQL_CHECKS, BUSINESS_CHECK, *CHAIN_CHECKS)
+
+
+class CannotRead(Exception):
+    """The role may not read a table that has to be checked: nothing would be proven."""
+
+
+async def check_invariants(dsn: str) -> list[Violation]:
+    """All violations, at most 200 a check, by check. Empty: everything that was checked holds.
+
+    dsn: of a role that sees every tenant (the owner, or fencepost_reconciler). Raises CannotRead.
+    """
+    async with _snapshot(dsn) as connection:
+        found: list[Violation] = []
+        for check, invariant in SQL_CHECKS.items():
+            found += [v async for v in _by_sql(connection, check, invariant, raw(check))]
+        async for place in _business_tables(connection):
+            statement = raw(BUSINESS_CHECK, place=place)
+            found += [v async for v in _by_sql(connection, BUSINESS_CHECK, "I11", statement)]
+        counts: dict[str, int] = {}
+        async for violation in chain_violations(_chain_rows(connection, *EVERY_ID)):
+            counts[violation.check] = counts.get(violation.check, 0) + 1
+            if counts[violation.check] <= MOST_PER_CHECK:
+                found.append(violation)
+        return found
+
+
+@asynccontextmanager
+async def _snapshot(dsn: str) -> AsyncIterator[Connection]:
+    """One snapshot of the whole database, without the role's short time limits: this reads for long."""
+    async with await psycopg.AsyncConnection.connect(
+        dsn, row_factory=dict_row, prepare_threshold=None, application_name="fencepost-verify"
+    ) as connection:
+        await connection.set_isolation_level(psycopg.IsolationLevel.REPEATABLE_READ)
+        await connection.set_read_only(True)
+        for limit in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"):
+            await connection.execute(f"SET LOCAL {limit} = 0")
+        yield connection
+
+
+async def _by_sql(
+    connection: Connection, check: str, invariant: str, statement: LiteralString
+) -> AsyncIterator[Violation]:
+    cursor = await connection.execute(f"{statement}\n LIMIT {MOST_PER_CHECK}")
+    async for row in cursor:
+        yield Violation(invariant, check, row["subject"], row["detail"])
+
+
+async def _business_tables(connection: Connection) -> AsyncIterator[str]:
+    cursor = await connection.execute(raw("tables_with_effects"))
+    for row in await cursor.fetchall():
+        if not row["readable"]:
+            raise CannotRead(f"{row['place']} has to be checked and this role may not read it")
+        yield row["place"]
+
+
+async def _chain_rows(connection: Connection, after: UUID, upto: UUID) -> AsyncIterator[dict[str, Any]]:
+    async with connection.cursor(name="chains") as cursor:
+        cursor.itersize = BATCH_ROWS
+        await cursor.execute(raw("chains"), {"after": after, "upto": upto})
+        async for row in cursor:
+            yield row
+
+
+async def next_chains(tx: Tx, after: UUID, batch: int) -> tuple[UUID | None, list[Violation]]:
+    """Verify the chains of the next `batch` runs after `after`, in one statement's snapshot.
+
+    Returns the last run's id (None: the walk is at its end) and what is broken.
+    """
+    step = await tx.row("next_runs_to_verify", after=after, batch=batch)
+    if step is None or step["upto"] is None:
+        return None, []
+    rows = await tx.rows("chains", after=after, upto=step["upto"])
+
+    async def each() -> AsyncIterator[Mapping[str, Any]]:
+        for row in rows:
+            yield dict(row)
+
+    violations = [violation async for violation in chain_violations(each())]
+    return (step["upto"] if step["runs"] == batch else None), violations

@@ -1,0 +1,251 @@
+-- find_expired_leases --
+-- Why: runs whose owner went silent. Only candidates: each is locked and judged again by itself (case WF-2).
+-- Locks: none.  Clock: database.
+-- Result: run ids in order, at most :batch, by runs_leased_idx.
+SELECT id
+  FROM agent.runs
+ WHERE status = 'running'
+   AND status IN ('running', 'cancelling')
+   AND id > :after
+   AND lease_expires_at <= clock_timestamp()
+ ORDER BY id
+ LIMIT :batch;
+
+-- find_drained --
+-- Why: cancelling runs that nobody drains any more: all their attempts and children ended, or the wait is over.
+-- Locks: none.  Clock: database.
+-- Result: run ids in order; those with a lease only when :leases_count (not within an outage's grace).
+SELECT r.id
+  FROM agent.runs r
+ WHERE r.status = 'cancelling'
+   AND r.status IN ('running', 'cancelling')
+   AND r.id > :after
+   AND (CAST(:only AS uuid) IS NULL OR r.id = :only)
+   AND (r.lease_expires_at IS NULL OR :leases_count AND r.lease_expires_at <= clock_timestamp())
+   AND (r.drain_until <= clock_timestamp()
+        OR NOT EXISTS (SELECT FROM agent.effect_attempts a WHERE a.run_id = r.id AND a.state = 'started')
+           AND NOT EXISTS (SELECT FROM agent.runs c WHERE c.parent_run_id = r.id AND c.finished_at IS NULL))
+ ORDER BY r.id
+ LIMIT :batch;
+
+-- find_expired_interrupts --
+-- Why: questions nobody answered in time, whatever their run does meanwhile.
+-- Locks: none.  Clock: database.
+-- Result: interrupt and run ids, by interrupt.
+SELECT id, run_id
+  FROM agent.interrupts
+ WHERE status = 'open'
+   AND expires_at <= clock_timestamp()
+   AND id > :after
+ ORDER BY id
+ LIMIT :batch;
+
+-- find_passed_deadlines --
+-- Why: runs out of time. The clock of those that wait for a person stands still: their deadline is infinity.
+-- Locks: none.  Clock: database.
+-- Result: run ids in order, by runs_deadline_idx.
+SELECT id
+  FROM agent.runs
+ WHERE status IN ('queued', 'running', 'waiting', 'paused')
+   AND deadline_at < 'infinity'
+   AND deadline_at <= clock_timestamp()
+   AND id > :after
+ ORDER BY id
+ LIMIT :batch;
+
+-- find_ended_pauses --
+-- Why: pauses that nobody ended.
+-- Locks: none.  Clock: database.
+-- Result: run ids in order, by runs_paused_idx; under the run's lock with :only the answer is final.
+SELECT id
+  FROM agent.runs
+ WHERE status = 'paused'
+   AND paused_until <= clock_timestamp()
+   AND id > :after
+   AND (CAST(:only AS uuid) IS NULL OR id = :only)
+ ORDER BY id
+ LIMIT :batch;
+
+-- find_ended_waits --
+-- Why: waiting runs whose wait is over though nobody woke them (the safety net of 02 §4, `wakes`).
+-- Locks: none.  Clock: database.
+-- Result: run ids in order with what they wait on; asked again with :only under the run's lock.
+SELECT r.id, r.waiting_on
+  FROM agent.runs r
+ WHERE r.status = 'waiting'
+   AND r.id > :after
+   AND (CAST(:only AS uuid) IS NULL OR r.id = :only)
+   AND CASE r.waiting_on
+         WHEN 'tool' THEN
+              r.available_at <= clock_timestamp()
+              AND NOT EXISTS (SELECT FROM agent.effects e WHERE e.run_id = r.id AND e.state IN ('started', 'accepted'))
+         WHEN 'child' THEN
+              NOT EXISTS (SELECT FROM agent.runs c WHERE c.parent_run_id = r.id AND c.finished_at IS NULL)
+         WHEN 'version' THEN
+              EXISTS (SELECT FROM agent.workers w
+                       WHERE w.alive_until > clock_timestamp()
+                         AND r.module = ANY (w.modules)
+                         AND (r.graph_version = '' OR r.graph_version = ANY (w.versions)))
+         WHEN 'reconcile' THEN
+              NOT EXISTS (SELECT FROM agent.interrupts i WHERE i.run_id = r.id AND i.status = 'open')
+              OR NOT EXISTS (SELECT FROM agent.effects e
+                              WHERE e.root_run_id = r.root_run_id
+                                AND e.state IN ('started', 'accepted', 'unknown', 'needs_human'))
+         ELSE NOT EXISTS (SELECT FROM agent.interrupts i WHERE i.run_id = r.id AND i.status = 'open')
+       END
+ ORDER BY r.id
+ LIMIT :batch;
+
+-- open_interrupt_of_run --
+-- Why: a run that is woken by the world needs no answer any more.
+-- Locks: the interrupt, FOR NO KEY UPDATE (after the run).  Clock: none.
+-- Result: id and kind, or no row.
+SELECT id, kind FROM agent.interrupts WHERE run_id = :run_id AND status = 'open' FOR NO KEY UPDATE;
+
+-- find_overdue_attempts --
+-- Why: effect attempts whose executor can't be at work any more: their end is past and no outcome came.
+-- Locks: none.  Clock: database.
+-- Result: run, effect and attempt, by run; tasks accepted elsewhere (async) are polled, not timed out.
+SELECT a.run_id, a.effect_key, a.attempt
+  FROM agent.effect_attempts a
+  JOIN agent.effects e USING (effect_key)
+ WHERE a.state = 'started'
+   AND a.attempt_ends_at <= clock_timestamp()
+   AND e.class <> 'async'
+   AND a.run_id > :after
+ ORDER BY a.run_id, a.effect_key
+ LIMIT :batch;
+
+-- lock_effect_for_sweep --
+-- Why: effect before attempt, after the run: the lock order.
+-- Locks: the effect, FOR NO KEY UPDATE.  Clock: none.
+-- Result: its state, tool and index.
+SELECT state, tool, index FROM agent.effects WHERE effect_key = :effect_key FOR NO KEY UPDATE;
+
+-- time_out_attempt --
+-- Why: a time-out is no proof of failure: the attempt becomes unknown, once, if no outcome came meanwhile.
+-- Locks: the attempt, then the effect (held).  Clock: database.
+-- Result: the effect's key, or no row.
+WITH ended AS (
+    UPDATE agent.effect_attempts
+       SET state = 'unknown',
+           settled_at = clock_timestamp(),
+           settled_by = 'reconciler'
+     WHERE effect_key = :effect_key
+       AND attempt = :attempt
+       AND state = 'started'
+       AND attempt_ends_at <= clock_timestamp()
+    RETURNING effect_key
+)
+UPDATE agent.effects e
+   SET state = 'unknown',
+       updated_at = clock_timestamp()
+  FROM ended
+ WHERE e.effect_key = ended.effect_key
+   AND e.state IN ('started', 'accepted')
+RETURNING e.effect_key;
+
+-- time_out_model_calls --
+-- Why: a call past its end without an answer is unknown; a late answer is still kept and billed, never used.
+-- Locks: the calls, SKIP LOCKED; no run is written.  Clock: database.
+-- Result: the calls' ids.
+WITH overdue AS (
+    SELECT id
+      FROM agent.model_calls
+     WHERE state = 'started'
+       AND ends_at <= clock_timestamp()
+     ORDER BY ends_at
+     LIMIT :batch
+       FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE agent.model_calls c
+   SET state = 'unknown',
+       settled_at = clock_timestamp()
+  FROM overdue
+ WHERE c.id = overdue.id
+RETURNING c.id;
+
+-- unconfirmed_effects --
+-- Why: what a stopped run can't vouch for: its finalization names them.
+-- Locks: none (the run's row is held).  Clock: none.
+-- Result: effects that may have reached the world, or may still.
+SELECT effect_key, index, tool, state
+  FROM agent.effects
+ WHERE run_id = :run_id
+   AND state IN ('started', 'accepted', 'unknown', 'needs_human', 'compensating')
+ ORDER BY index;
+
+-- undone_actions --
+-- Why: what a stopped run had prepared and never did.
+-- Locks: none (the run's row is held).  Clock: none.
+-- Result: the tools' names, in order.
+SELECT a.tool
+  FROM agent.actions a
+ WHERE a.run_id = :run_id
+   AND a.status IN ('prepared', 'approved', 'expired')
+   AND NOT EXISTS (SELECT FROM agent.effect_attempts t JOIN agent.effects e USING (effect_key)
+                    WHERE e.run_id = a.run_id AND e.index = a.index)
+ ORDER BY a.index;
+
+-- usage_of_run --
+-- Why: what the run cost, for its finalization.
+-- Locks: none.  Clock: none.
+-- Result: one row.
+SELECT count(*) AS model_calls, coalesce(sum(c.input_tokens), 0) AS input_tokens,
+       coalesce(sum(c.output_tokens), 0) AS output_tokens, coalesce(sum(c.cost), 0) AS cost,
+       (SELECT r.currency FROM agent.runs r WHERE r.id = :run_id) AS currency
+  FROM agent.model_calls c
+ WHERE c.run_id = :run_id;
+
+-- unserved_runs --
+-- Why: due work that no living worker may claim; it goes on by itself when its version is served again.
+-- Locks: none.  Clock: database.
+-- Result: module, version, how many, and the oldest due instant; only what is due for over a minute.
+SELECT r.module, r.graph_version, count(*) AS runs, min(r.available_at) AS due_since
+  FROM agent.runs r
+ WHERE r.status = 'queued'
+   AND r.available_at <= clock_timestamp() - interval '60 seconds'
+   AND NOT EXISTS (SELECT FROM agent.workers w
+                    WHERE w.alive_until > clock_timestamp()
+                      AND r.module = ANY (w.modules)
+                      AND (r.graph_version = '' OR r.graph_version = ANY (w.versions)))
+ GROUP BY r.module, r.graph_version
+ ORDER BY 1, 2
+ LIMIT 100;
+
+-- database_answers --
+-- Why: the sweeps ask whether the database answers before they judge who went silent.
+-- Locks: none.  Clock: none.
+-- Result: one row.
+SELECT 1 AS answers;
+
+-- ensure_partitions --
+-- Why: month partitions of the log exist before their month does.
+-- Locks: an advisory one inside the function.  Clock: database.
+-- Result: how many were made.
+SELECT agent.ensure_partitions(:ahead) AS made;
+
+-- prune_feed --
+-- Why: the feed is resumable for 24 h; kept twice as long.
+-- Locks: the rows it deletes (a rival waits and finds them gone).  Clock: database.
+-- Result: none; the row count.
+DELETE FROM agent.feed
+ WHERE id IN (SELECT id FROM agent.feed WHERE at < clock_timestamp() - interval '48 hours'
+               ORDER BY at LIMIT :batch);
+
+-- prune_outbox --
+-- Why: published hints are kept a day, so that `verify` and operators can see them; parked ones stay.
+-- Locks: the rows it deletes (a rival waits and finds them gone).  Clock: database.
+-- Result: none; the row count.
+DELETE FROM agent.outbox
+ WHERE id IN (SELECT id FROM agent.outbox WHERE published_at < clock_timestamp() - interval '24 hours'
+               ORDER BY published_at LIMIT :batch);
+
+-- prune_inbox --
+-- Why: a broker redelivers for days at most (topics keep an hour); after two weeks a repeat can't come.
+-- Locks: the rows it deletes (a rival waits and finds them gone).  Clock: database.
+-- Result: none; the row count.
+DELETE FROM agent.inbox
+ WHERE (consumer, event_id) IN (SELECT consumer, event_id FROM agent.inbox
+                                 WHERE received_at < clock_timestamp() - interval '14 days'
+                                 ORDER BY received_at LIMIT :batch);

@@ -1,0 +1,148 @@
+"""The reconciler: relay, sweeps, timers, integrity. Any number may run; nothing is elected.
+
+Each loop takes its rows by SKIP LOCKED or under a unique key. It never decides in place of a person and
+calls no model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from fencepost_domain.ports import Clock
+from fencepost_runtime.health import Check, loop_check, serve_health
+from fencepost_runtime.lifecycle import run_service, run_until_stopped
+from fencepost_runtime.logging import get_logger, set_up_logging
+from fencepost_runtime.loop import LoopStatus, RunOnce, run_every
+from fencepost_runtime.settings import ReconcilerSettings, load_settings
+from fencepost_runtime.system import SystemClock, SystemIds
+from fencepost_runtime.telemetry import set_up_telemetry
+from fencepost_runtime.wake import WakePublisher, make_publisher
+from fencepost_store import sweeps
+from fencepost_store.engine import make_engine
+from fencepost_store.transaction import Store
+
+from fencepost_reconciler.grace import Grace
+from fencepost_reconciler.loops import (
+    deadlines,
+    drain,
+    expire_interrupts,
+    expire_leases,
+    fire_reminders,
+    paused_until,
+    prune,
+    relay_outbox,
+    settle_effects,
+    verify_chain,
+    wake_runs,
+    worker_versions,
+)
+
+STALLED_AFTER: Final = timedelta(seconds=30)  # a loop without success for longer makes the process unready
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """watched: its silence makes the process not ready; the rest are house-keeping."""
+
+    name: str
+    run_once: RunOnce
+    every: timedelta
+    watched: bool = True
+
+
+def make_loops(
+    store: Store, publisher: WakePublisher, clock: Clock, settings: ReconcilerSettings
+) -> list[Loop]:
+    """Every loop of a reconciler, with how often it runs."""
+    grace = Grace(timedelta(seconds=settings.lease_seconds), clock)
+    sweep = timedelta(seconds=settings.sweep_seconds)
+    return [
+        Loop("relay_outbox", relay_outbox.RelayOutbox(store, publisher).run_once, relay_outbox.EVERY),
+        Loop("expire_leases", expire_leases.ExpireLeases(store, grace).run_once, sweep),
+        Loop("drain", drain.Drain(store, grace).run_once, drain.EVERY),
+        Loop("fire_reminders", fire_reminders.FireReminders(store).run_once, fire_reminders.EVERY),
+        Loop("wake_runs", wake_runs.WakeRuns(store).run_once, wake_runs.EVERY),
+        Loop("deadlines", deadlines.Deadlines(store).run_once, deadlines.EVERY),
+        Loop(
+            "expire_interrupts", expire_interrupts.ExpireInterrupts(store).run_once, expire_interrupts.EVERY
+        ),
+        Loop("settle_effects", settle_effects.SettleEffects(store).run_once, settle_effects.EVERY),
+        Loop("paused_until", paused_until.PausedUntil(store).run_once, paused_until.EVERY),
+        Loop("worker_versions", worker_versions.WorkerVersions(store).run_once, worker_versions.EVERY, False),
+        Loop("verify_chain", verify_chain.VerifyChain(store).run_once, verify_chain.EVERY, False),
+        Loop("prune", prune.Prune(store).run_once, prune.EVERY, False),
+    ]
+
+
+def _checks(
+    store: Store, loops: Sequence[Loop], statuses: Mapping[str, LoopStatus], clock: Clock
+) -> dict[str, Check]:
+    async def database() -> None:
+        async with store.transaction() as tx:
+            await sweeps.database_answers(tx)
+
+    watched = {
+        loop.name: loop_check(statuses[loop.name], max(STALLED_AFTER, 3 * loop.every), clock)
+        for loop in loops
+        if loop.watched
+    }
+    return {"database": database, **watched}
+
+
+async def serve(settings: ReconcilerSettings, stop: asyncio.Event) -> None:
+    """Run every loop and the health port until `stop`."""
+    clock, ids = SystemClock(), SystemIds()
+    engine = make_engine(
+        settings.database_url, size=settings.database_pool_size, application="fencepost-reconciler"
+    )
+    store = Store(engine, ids)
+    publisher = make_publisher(settings)
+    loops = make_loops(store, publisher, clock, settings)
+    statuses = {loop.name: LoopStatus(loop.name) for loop in loops}
+
+    def say_ready(port: int) -> None:
+        log.info("service.ready", service="reconciler", health_port=port)
+
+    try:
+        await run_until_stopped(
+            stop,
+            *(
+                run_every(loop.run_once, loop.every, stop, loop.name, clock, statuses[loop.name])
+                for loop in loops
+            ),
+            serve_health(
+                settings.health_host,
+                settings.reconciler_health_port,
+                _checks(store, loops, statuses, clock),
+                stop,
+                say_ready,
+            ),
+        )
+    finally:
+        await publisher.close()
+        await store.close()
+
+
+async def _main(stop: asyncio.Event) -> None:
+    settings = load_settings(ReconcilerSettings)
+    set_up_logging("reconciler", settings.log_level, settings.log_format)
+    end_telemetry = set_up_telemetry("reconciler")
+    try:
+        await serve(settings, stop)
+    finally:
+        end_telemetry()
+
+
+def main() -> None:
+    """The console script."""
+    run_service(_main)
+
+
+if __name__ == "__main__":
+    main()
