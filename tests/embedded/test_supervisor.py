@@ -123,6 +123,19 @@ async def test_a_slot_that_a_zombie_holds_is_not_used_twice(own_folder: Path) ->
     held_by_a_zombie.release()
 
 
+async def test_the_schema_is_brought_up_once_and_again_when_a_password_changed(own_folder: Path) -> None:
+    for lost in (None, None, "db-fencepost_api"):
+        if lost:
+            (own_folder / "secrets" / lost).unlink()
+        async with stub_mesh(own_folder, services=(), migrations=True) as mesh:
+            stamp = (mesh.postgres.directory / "schema").stat().st_mtime_ns
+            with psycopg.connect(mesh.dsn("api")) as connection:
+                connection.execute("SELECT FROM agent.runs")
+        if lost is None:
+            before = stamp
+    assert stamp > before
+
+
 async def test_it_ends_in_order_and_goes_on_where_it_was(own_folder: Path) -> None:
     async with stub_mesh(own_folder) as mesh:
         url, pids = mesh.url, [mesh.pid(name) for name in ("api", "worker", "postgres")]

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from fencepost_cli.embedded.bring_up_schema import bring_up_in_a_child
+from fencepost_cli.embedded.bring_up_schema import bring_up_once
 from fencepost_cli.embedded.child import Child, ChildFailed, State
 from fencepost_cli.embedded.files import Lock, Locked, rotate
 from fencepost_cli.embedded.identity import Identity
@@ -226,7 +226,8 @@ class Embedded:
             return
         self._tell("bringing the database up to date")
         passwords = self.identity.database_passwords()
-        await bring_up_in_a_child(self.postgres.dsn("postgres"), self.dsn(), DATABASE, passwords)
+        stamp = self.postgres.directory / "schema"
+        await bring_up_once(stamp, self.postgres.dsn("postgres"), self.dsn(), DATABASE, passwords)
 
     def _make_plan(self) -> Plan:
         return Plan(
