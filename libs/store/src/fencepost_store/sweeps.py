@@ -143,7 +143,7 @@ async def remains_of(tx: Tx, run_id: UUID) -> Remains:
     """Read under the run's lock, for whoever ends the run in its worker's place."""
     effects = await tx.rows("unconfirmed_effects", run_id=run_id)
     undone = await tx.rows("undone_actions", run_id=run_id)
-    used = await tx.row("usage_of_run", run_id=run_id)
+    used = await tx.row("usage_for_ending", run_id=run_id)
     assert used is not None  # an aggregate always has its row
     return Remains(
         tuple(dict(effect) for effect in effects),

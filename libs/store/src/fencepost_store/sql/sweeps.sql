@@ -187,7 +187,7 @@ SELECT a.tool
                     WHERE e.run_id = a.run_id AND e.index = a.index)
  ORDER BY a.index;
 
--- usage_of_run --
+-- usage_for_ending --
 -- Why: what the run cost, for its finalization.
 -- Locks: none.  Clock: none.
 -- Result: one row.

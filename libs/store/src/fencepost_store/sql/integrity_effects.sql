@@ -1,0 +1,136 @@
+-- The checks of integrity.sql that are about actions and effects: what happened to the world, and who allowed it.
+
+-- i06_success_is_settled --
+-- Why: 02 §1. Nothing succeeds while one of its effects is started, unknown or a person's to settle.
+-- Locks: none.  Clock: none.
+-- Result: runs that did.
+SELECT 'run ' || r.id AS subject, 'succeeded with effect ' || e.effect_key || ' ' || e.state AS detail
+  FROM agent.runs r
+  JOIN agent.effects e ON e.run_id = r.id
+ WHERE r.status = 'succeeded'
+   AND e.state IN ('started', 'accepted', 'unknown', 'needs_human');
+
+-- i10_one_open_attempt --
+-- Why: I10. One open attempt a key; what can't be asked about is never repeated; a local one lands once.
+-- Locks: none.  Clock: none.
+-- Result: effects with more.
+SELECT 'effect ' || e.effect_key AS subject,
+       e.class || ' with ' || count(*) || ' attempts, ' || count(*) FILTER (WHERE a.state = 'started') || ' open, '
+       || count(*) FILTER (WHERE a.state = 'completed') || ' completed' AS detail
+  FROM agent.effects e
+  JOIN agent.effect_attempts a USING (effect_key)
+ GROUP BY e.effect_key, e.class
+HAVING count(*) FILTER (WHERE a.state = 'started') > 1
+    OR count(*) FILTER (WHERE a.state = 'completed') > 1
+    OR (e.class = 'external_opaque' AND count(*) > 1);
+
+-- i10_effect_fits_its_attempts --
+-- Why: I10, I05. What an effect says happened is what its attempts say.
+-- Locks: none.  Clock: none.
+-- Result: effects that disagree with them.
+SELECT 'effect ' || e.effect_key AS subject,
+       e.state || ' with ' || t.total || ' of ' || e.attempts || ' attempts, ' || t.open || ' open, '
+       || t.completed || ' completed' AS detail
+  FROM agent.effects e
+  CROSS JOIN LATERAL (SELECT count(*) AS total, count(*) FILTER (WHERE a.state = 'started') AS open,
+                             count(*) FILTER (WHERE a.state = 'completed') AS completed
+                        FROM agent.effect_attempts a WHERE a.effect_key = e.effect_key) AS t
+ WHERE e.attempts <> t.total
+    OR (e.state IN ('prepared', 'withdrawn') AND t.open > 0)
+    OR (e.state = 'started') <> (t.open > 0 AND e.state <> 'accepted')
+    OR (e.state = 'completed' AND t.completed = 0)
+    OR (e.state IN ('failed', 'absent', 'abandoned') AND t.completed > 0);
+
+-- i12_attempt_was_approved --
+-- Why: I12. Medium and high risk act only on a stored approval of exactly these arguments, unexpired at the time.
+-- Locks: none.  Clock: none.
+-- Result: attempts that did not.
+SELECT 'effect ' || e.effect_key || ' attempt ' || t.attempt AS subject,
+       CASE WHEN a.run_id IS NULL THEN 'there is no such action'
+            WHEN a.arguments_hash <> e.arguments_hash THEN 'its arguments are not those that were prepared'
+            WHEN a.decision IS DISTINCT FROM 'approve' THEN a.risk || ' risk, decision ' || coalesce(a.decision, 'none')
+            WHEN a.decided_at > t.started_at THEN 'approved only at ' || a.decided_at
+            ELSE 'the approval had expired at ' || a.token_expires_at END AS detail
+  FROM agent.effect_attempts t
+  JOIN agent.effects e USING (effect_key)
+  LEFT JOIN agent.actions a ON a.run_id = e.run_id AND a.index = e.index AND a.n = e.n
+ WHERE a.run_id IS NULL
+    OR a.arguments_hash <> e.arguments_hash
+    OR ((a.risk IN ('medium', 'high') OR a.approval)
+        AND (a.decision IS DISTINCT FROM 'approve' OR a.decided_at IS NULL OR a.decided_at > t.started_at
+             OR a.token_expires_at <= t.started_at));
+
+-- i13_rejected_is_never_tried --
+-- Why: I13. Reject, expiry and withdrawal mean zero attempts.
+-- Locks: none.  Clock: none.
+-- Result: actions that were tried all the same.
+SELECT 'action ' || a.index || '/' || a.n || ' of run ' || a.run_id AS subject,
+       a.status || ' with attempt ' || min(t.attempt) AS detail
+  FROM agent.actions a
+  JOIN agent.effects e ON e.run_id = a.run_id AND e.index = a.index AND e.n = a.n
+  JOIN agent.effect_attempts t USING (effect_key)
+ WHERE a.status IN ('rejected', 'expired', 'withdrawn') OR a.decision = 'reject'
+ GROUP BY a.index, a.n, a.run_id, a.status;
+
+-- i22_no_attempt_after_the_stop --
+-- Why: I22. After the cancel's commit nothing new is started. Both instants were read under the run's lock.
+-- Locks: none.  Clock: none.
+-- Result: attempts opened later.
+SELECT 'effect ' || t.effect_key || ' attempt ' || t.attempt AS subject,
+       'opened at ' || t.started_at || ', run ' || t.run_id || ' was stopped at ' || e.at AS detail
+  FROM agent.effect_attempts t
+  JOIN agent.run_events e ON e.run_id = t.run_id AND e.type IN ('run.cancel_asked', 'run.deadline_passed')
+ WHERE t.started_at > e.at;
+
+-- i22_open_attempts_are_named --
+-- Why: I22. A stopped run names what may still reach the world.
+-- Locks: none.  Clock: none.
+-- Result: attempts that were open at the end and are not in the finalization.
+SELECT 'run ' || f.run_id AS subject, 'attempt of ' || t.effect_key || ' was open at the end and is not named' AS detail
+  FROM agent.finalizations f
+  JOIN agent.effect_attempts t ON t.run_id = f.run_id
+ WHERE t.started_at < f.at
+   AND coalesce(t.settled_at, 'infinity') > f.at
+   AND NOT EXISTS (SELECT FROM jsonb_array_elements(f.unconfirmed_effects) AS u WHERE u ->> 'effect_key' = t.effect_key);
+
+-- tables_with_effects --
+-- Why: the modules' business tables that name the effect that wrote them.
+-- Locks: none.  Clock: none.
+-- Result: schema and table, quoted, that this role may read.
+SELECT format('%I.%I', n.nspname, c.relname) AS place, has_table_privilege(c.oid, 'SELECT') AS readable
+  FROM pg_class c
+  JOIN pg_namespace n ON n.oid = c.relnamespace
+  JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'origin_effect_key' AND NOT a.attisdropped
+ WHERE n.nspname = 'app'
+   AND c.relkind IN ('r', 'p')
+   AND NOT c.relispartition
+ ORDER BY 1;
+
+-- i11_business_row_has_its_effect --
+-- Why: I11. A local effect, its completion and its event are one transaction. Completed with the modules' tables:
+--      ` UNION ALL SELECT tenant_id, origin_effect_key, '<table>' FROM <table>` each.
+-- Locks: none.  Clock: none.
+-- Result: business rows whose effect is missing, not completed, or another tenant's.
+SELECT b.place || ' row of ' || b.origin_effect_key AS subject,
+       coalesce('its effect is ' || e.state || ' of tenant ' || e.tenant_id, 'its effect is not there') AS detail
+  FROM (SELECT CAST(NULL AS uuid) AS tenant_id, CAST(NULL AS text) AS origin_effect_key, CAST(NULL AS text) AS place{tables}) AS b
+  LEFT JOIN agent.effects e ON e.effect_key = b.origin_effect_key
+ WHERE b.origin_effect_key IS NOT NULL
+   AND (e.effect_key IS NULL OR e.tenant_id <> b.tenant_id OR e.state NOT IN ('completed', 'compensating', 'compensated'));
+
+-- i11_completion_has_its_event --
+-- Why: I11. A completed effect has its event, a committed action its effect.
+-- Locks: none.  Clock: none.
+-- Result: what is without.
+SELECT 'effect ' || e.effect_key AS subject, 'completed without an event that says so' AS detail
+  FROM agent.effects e
+ WHERE e.state = 'completed'
+   AND (SELECT count(*) FROM agent.run_events v WHERE v.run_id = e.run_id AND v.type = 'action.committed')
+       < (SELECT count(*) FROM agent.effects o WHERE o.run_id = e.run_id AND o.state = 'completed')
+   AND EXISTS (SELECT FROM agent.run_events v WHERE v.run_id = e.run_id)
+UNION ALL
+SELECT 'action ' || a.index || '/' || a.n || ' of run ' || a.run_id, 'committed, its effect is ' || coalesce(e.state, 'not there')
+  FROM agent.actions a
+  LEFT JOIN agent.effects e ON e.run_id = a.run_id AND e.index = a.index AND e.n = a.n
+ WHERE a.status = 'committed'
+   AND coalesce(e.state, '') NOT IN ('completed', 'compensating', 'compensated');
