@@ -3,12 +3,18 @@
 import asyncio
 import inspect
 import time
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar, overload
 
 Answer = TypeVar("Answer")
 
 
+@overload
+async def eventually(
+    ask: Callable[[], Coroutine[Any, Any, Answer]], timeout: float = ..., every: float = ...
+) -> Answer: ...
+@overload
+async def eventually(ask: Callable[[], Answer], timeout: float = ..., every: float = ...) -> Answer: ...
 async def eventually(
     ask: Callable[[], Awaitable[Answer] | Answer], timeout: float = 10.0, every: float = 0.02
 ) -> Answer:
