@@ -38,9 +38,13 @@ def up(
         kafka=kafka,
         modules=MODULES if split_modules else (),
         failpoints=failpoints.absolute() if failpoints else None,
-        tell=lambda line: typer.echo(f"  {line} ...", err=True),
+        tell=told,
     )
     raise typer.Exit(asyncio.run(run(mesh)))
+
+
+def told(line: str) -> None:
+    typer.echo(f"  {line} ...", err=True)
 
 
 async def run(mesh: Embedded) -> int:
@@ -65,7 +69,7 @@ async def run(mesh: Embedded) -> int:
     try:
         return await serving
     except asyncio.CancelledError:
-        return 0
+        return 128 + signal.SIGINT
     except EXPECTED as failure:
         typer.secho(str(failure), fg="red", err=True)
         return 1
