@@ -1,6 +1,7 @@
 """Wake-ups: `make_publisher(settings)` for the relay, `make_listener(settings, modules)` for a worker."""
 
 from fencepost_runtime.wake.adapters import make_listener, make_publisher
+from fencepost_runtime.wake.bell import Bell, BellEar
 from fencepost_runtime.wake.options import WakeOptions, options_of
 from fencepost_runtime.wake.port import (
     Delivered,
@@ -18,6 +19,8 @@ from fencepost_runtime.wake.port import (
 )
 
 __all__ = [
+    "Bell",
+    "BellEar",
     "Delivered",
     "Delivery",
     "Hint",

@@ -76,7 +76,8 @@ class PostgresListener:
     async def _listen(self) -> Connection:
         connection = await connect(self._url, "fencepost-listen")
         try:
-            await self._refuse_pooler(connection)
+            if not self._options.listen_url_is_direct:
+                await refuse_pooler(connection)
             for topic in self._modules:
                 await run(connection, sql.SQL("LISTEN {}").format(sql.Identifier(topic)))
         except BaseException:
@@ -86,13 +87,6 @@ class PostgresListener:
         self._reconnect.connected()
         self._hears.set()
         return connection
-
-    async def _refuse_pooler(self, connection: Connection) -> None:
-        if self._options.listen_url_is_direct:
-            return
-        [(backend,)] = await run(connection, "SELECT pg_backend_pid()")
-        if backend != connection.info.backend_pid:
-            raise BehindPooler
 
     async def _take(self, connection: Connection, on_hint: HintHandler, on_poison: PoisonHandler) -> None:
         """Note what comes for a while, then make sure the line isn't dead: a silent one looks the same."""
@@ -109,3 +103,10 @@ class PostgresListener:
             for hint in hints:
                 count_hint(self.stats, on_hint, hint)
         await run(connection, "SELECT 1")
+
+
+async def refuse_pooler(connection: Connection) -> None:
+    """Raises BehindPooler when the other end isn't a backend."""
+    [(backend,)] = await run(connection, "SELECT pg_backend_pid()")
+    if backend != connection.info.backend_pid:
+        raise BehindPooler

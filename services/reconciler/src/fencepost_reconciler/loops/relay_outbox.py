@@ -18,7 +18,8 @@ from fencepost_contracts.wake import WakeType
 from fencepost_runtime import telemetry
 from fencepost_runtime.failpoints import ahit
 from fencepost_runtime.logging import get_logger
-from fencepost_runtime.wake import Delivered, Delivery, Refused, WakeMessage, WakePublisher
+from fencepost_runtime.loop import RunOnce
+from fencepost_runtime.wake import BellEar, Delivered, Delivery, Refused, WakeMessage, WakePublisher
 from fencepost_store import outbox
 from fencepost_store.outbox import OutboxRow
 from fencepost_store.transaction import Store
@@ -41,6 +42,7 @@ class RelayOutbox:
         self._batch = batch
         self._lease = lease
         self._owner = f"relay-{store.ids.uuid7()}"
+        self.has_more = False
         self._parked = telemetry.counter("fencepost.outbox.parked", "Rows that the broker refused for good")
 
     async def run_once(self) -> dict[str, int]:
@@ -50,6 +52,7 @@ class RelayOutbox:
         """
         async with self._store.transaction() as tx:
             rows = await outbox.take_due(tx, owner=self._owner, lease=self._lease, batch=self._batch)
+        self.has_more = len(rows) == self._batch
         if not rows:
             return {}
         await ahit("reconciler.relay.before_publish")
@@ -80,7 +83,8 @@ class RelayOutbox:
                 deferred=await outbox.defer(tx, owner=self._owner, ids=deferred) if deferred else 0,
             )
         self._raise_alarm(rows, parked)
-        if len(rows) == self._batch and published:
+        self.has_more = self.has_more and bool(published)
+        if self.has_more:
             counts["more"] = 1
         return {name: count for name, count in counts.items() if count}
 
@@ -97,6 +101,17 @@ class RelayOutbox:
                 )
         if parked:
             self._parked.add(len(parked))
+
+
+def when_rung(relay: RelayOutbox, ear: BellEar, every: timedelta = EVERY) -> RunOnce:
+    """A `run_once` that waits for the bell, `every` at most: for `run_every` with no interval of its own."""
+
+    async def run_once() -> dict[str, int]:
+        if not relay.has_more:
+            await ear.rung(every)
+        return await relay.run_once()
+
+    return run_once
 
 
 def _message(row: OutboxRow) -> WakeMessage | None:
