@@ -54,15 +54,17 @@ async def serve_http(
         **options,
     )
     with bind(host, port) as listener:
+        listener.listen(config.backlog)  # who is told the port may connect at once, and waits
         if on_bound:
             on_bound(listener.getsockname()[1])
         server = _Server(config)
-        serving = asyncio.ensure_future(server.serve(sockets=[listener]))
         stopping = asyncio.ensure_future(stop.wait())
+        stopping.add_done_callback(lambda _: setattr(server, "should_exit", True))
         try:
-            await asyncio.wait([serving, stopping], return_when=asyncio.FIRST_COMPLETED)
-            server.should_exit = True
-            await serving
+            # Not as a task: uvicorn may raise SystemExit, which would leave a task through the loop.
+            await server.serve(sockets=[listener])
+        except SystemExit:
+            raise ServerNotStarted from None
         finally:
             stopping.cancel()
     if not server.started:

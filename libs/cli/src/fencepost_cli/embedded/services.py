@@ -65,6 +65,7 @@ class Plan:
         told |= {
             "FENCEPOST_DATA_DIR": str(self.data_dir),
             "FENCEPOST_DATABASE_URL": self.database[kind],
+            "FENCEPOST_DATABASE_DIRECT_URL": self.database[kind],  # no pooler between: LISTEN works
             "FENCEPOST_DATABASE_POOL_SIZE": str(POOL_SIZE),
             "FENCEPOST_WAKE": "kafka" if self.kafka_bootstrap else "postgres",
             "MALLOC_ARENA_MAX": "2",  # glibc's arena per thread costs each service 10 MB for nothing
