@@ -88,6 +88,10 @@ def check_fence(run: Run, fence: Fence, kind: FenceKind, now: datetime) -> None:
 
 
 def _move(run: Run, cause: RunEvent, to: RunStatus, **rest: Any) -> Decision:
+    fence: Fence | None = rest.get("fence")
+    # An owner that lost the run is told so, not that the state table knows no way: it drops the run.
+    if fence is not None and (run.lease_owner != fence.owner or run.revision != fence.revision):
+        raise FenceLost(run.id, f"the run is {run.status} at revision {run.revision}")
     check_transition(cause, run.status, to)
     feed = (NewFeed("run.status", {"run_id": str(run.id), "status": str(to)}), *rest.pop("feed", ()))
     return Decision(cause, to, feed=feed, **rest)

@@ -96,14 +96,14 @@ async def _snapshot(dsn: str) -> AsyncIterator[Connection]:
 async def _by_sql(
     connection: Connection, check: str, invariant: str, statement: LiteralString
 ) -> AsyncIterator[Violation]:
-    cursor = await connection.execute(f"{statement}\n LIMIT {MOST_PER_CHECK}")
+    cursor = await connection.execute(f"{statement}\n LIMIT {MOST_PER_CHECK}", {})
     async for row in cursor:
         yield Violation(invariant, check, row["subject"], row["detail"])
 
 
 async def _business_rows(connection: Connection) -> AsyncIterator[Violation]:
     """Over every table of schema app that names the effect which wrote its rows, whatever module it is of."""
-    cursor = await connection.execute(raw("tables_with_effects"))
+    cursor = await connection.execute(raw("tables_with_effects"), {})
     tables = ""
     for row in await cursor.fetchall():
         if not row["readable"]:
