@@ -82,6 +82,10 @@ class BellEar:
         self._rung.clear()
         return True
 
+    def ring(self) -> None:
+        """For who writes to the outbox in the relay's own process."""
+        self._rung.set()
+
     async def ready(self) -> None:
         """Wait until rings from now on are heard."""
         await self._hears.wait()
