@@ -166,7 +166,7 @@ class IntentRequest(Wire):
 
 
 class ProblemError(Wire):
-    """One thing that is wrong. `pointer` is a JSON pointer into the body, `parameter` a query or header name."""
+    """One thing that is wrong. `pointer`: a JSON pointer into the body; `parameter`: of the query."""
 
     code: str
     detail: str

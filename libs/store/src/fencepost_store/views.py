@@ -103,9 +103,14 @@ async def hold_conversation(tx: Tx, conversation_id: UUID, user_id: str) -> bool
     return await tx.row("hold_conversation", id=conversation_id, user_id=user_id) is not None
 
 
-async def runs_at_work(tx: Tx, conversation_id: UUID, user_id: str) -> list[UUID]:
-    """Runs that hold the conversation, or are queued for it."""
-    return [r["id"] for r in await tx.rows("runs_at_work", conversation_id=conversation_id, user_id=user_id)]
+async def runs_at_work(
+    tx: Tx, conversation_id: UUID, user_id: str, *, but_route: str, but_key: str
+) -> list[UUID]:
+    """Runs that hold the conversation or are queued for it, but for the one made under this key."""
+    rows = await tx.rows(
+        "runs_at_work", conversation_id=conversation_id, user_id=user_id, route=but_route, key=but_key
+    )
+    return [row["id"] for row in rows]
 
 
 async def events(tx: Tx, run_id: UUID, after: int, limit: int) -> Sequence[RowMapping]:
@@ -250,3 +255,12 @@ async def modules(tx: Tx, module: str | None = None) -> Sequence[RowMapping]:
 
 async def known_artifacts(tx: Tx, user_id: str, ids: Sequence[UUID]) -> set[UUID]:
     return {row["id"] for row in await tx.rows("known_artifacts", user_id=user_id, ids=list(ids))}
+
+
+async def known_modules(tx: Tx) -> frozenset[str]:
+    return frozenset(row["module"] for row in await tx.rows("known_modules"))
+
+
+async def run_effects(tx: Tx, run_id: UUID) -> Sequence[RowMapping]:
+    """Current actions of a run and how their effects stand."""
+    return await tx.rows("run_effects", run_id=run_id)

@@ -75,13 +75,14 @@ SELECT pg_try_advisory_xact_lock(hashtextextended(:key || chr(10) || :request_ha
 SELECT id FROM agent.conversations WHERE id = :id AND user_id = :user_id FOR NO KEY UPDATE;
 
 -- runs_at_work --
--- Why: which runs hold or will hold a conversation, to be cancelled for a new one.
+-- Why: which runs hold or will hold a conversation, to be cancelled for a new one; not the new one's own twin.
 -- Locks: none.  Clock: none.
 -- Result: ids, oldest first.
 SELECT id
   FROM agent.runs
  WHERE conversation_id = :conversation_id
    AND user_id = :user_id
+   AND NOT (route = :route AND idempotency_key = :key)
    AND (status IN ('queued', 'running') OR (status = 'waiting' AND waiting_on IN ('tool', 'child')))
  ORDER BY id;
 
@@ -235,3 +236,22 @@ SELECT DISTINCT ON (c.module) c.module, c.version, c.fingerprint, c.body,
 -- Locks: none.  Clock: none.
 -- Result: the ids that are.
 SELECT id FROM agent.artifacts WHERE user_id = :user_id AND id = ANY (CAST(:ids AS uuid[]));
+
+-- known_modules --
+-- Why: a run for a module nobody ever published or served would wait for ever.
+-- Locks: none.  Clock: none.
+-- Result: names.
+SELECT module FROM agent.catalogs WHERE revoked_at IS NULL
+UNION
+SELECT unnest(modules) FROM agent.workers;
+
+-- run_effects --
+-- Why: what a stopped run did, left open or never began, for its finalization.
+-- Locks: none (the run's row is held).  Clock: none.
+-- Result: current actions with the state of their effect, in order.
+SELECT a.index, a.tool, a.status, e.effect_key, e.state
+  FROM agent.actions a
+  LEFT JOIN agent.effects e ON e.run_id = a.run_id AND e.index = a.index
+ WHERE a.run_id = :run_id
+   AND a.status <> 'withdrawn'
+ ORDER BY a.index;

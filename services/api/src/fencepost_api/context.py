@@ -1,0 +1,46 @@
+"""What every request may use: built once in main, passed to the application, never global."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from fencepost_domain.ports import Clock, Ids
+from fencepost_store.transaction import Store
+
+if TYPE_CHECKING:
+    from fencepost_api.auth import Verifier
+    from fencepost_api.streams.feed_hub import FeedHub
+    from fencepost_api.streams.hub import RunHub
+    from fencepost_api.tickets import Tickets
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Sizes and waits at the door. A test makes them small."""
+
+    body_bytes: int = 1_048_576
+    path_bytes: int = 4_096
+    header_bytes: int = 32_768
+    twin_wait: timedelta = timedelta(seconds=5)  # how long a second request waits for the first of its key
+    ping: timedelta = timedelta(seconds=15)  # proxies cut streams that are silent for a minute
+    stream_life: timedelta = timedelta(hours=1)  # a stream ends so that its rights are looked at again
+
+
+@dataclass(slots=True)
+class Api:
+    """The service's parts. `stop` is set when the process is to end: streams end at once."""
+
+    store: Store
+    clock: Clock
+    ids: Ids
+    verifier: Verifier
+    tickets: Tickets
+    runs: RunHub
+    feed: FeedHub
+    database_url: str
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    limits: Limits = Limits()
+    cors_origins: tuple[str, ...] = ()

@@ -1,0 +1,105 @@
+"""The api process: settings, parts, server. `python -m fencepost_api.main`."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+
+from fencepost_domain.ports import Clock
+from fencepost_runtime.keys import KEY_BYTES, KeyRing, load_key_ring
+from fencepost_runtime.lifecycle import run_service, run_until_stopped
+from fencepost_runtime.logging import get_logger, set_up_logging
+from fencepost_runtime.server import serve_http
+from fencepost_runtime.settings import ApiSettings, load_settings
+from fencepost_runtime.system import SystemClock, SystemIds
+from fencepost_runtime.telemetry import set_up_telemetry
+from fencepost_store.engine import make_engine
+from fencepost_store.transaction import Store
+
+from fencepost_api.app import build_app
+from fencepost_api.auth import make_verifier
+from fencepost_api.context import Api, Limits
+from fencepost_api.streams.deltas import Listener
+from fencepost_api.streams.feed_hub import FeedHub
+from fencepost_api.streams.hub import RunHub
+from fencepost_api.tickets import Tickets
+
+log = get_logger(__name__)
+
+
+def build_api(settings: ApiSettings, clock: Clock, stop: asyncio.Event, limits: Limits | None = None) -> Api:
+    """The parts by settings. Raises KeyFileError for a key file that can't be used."""
+    ids = SystemIds()
+    engine = make_engine(settings.database_url, size=settings.database_pool_size, application="fencepost-api")
+    store = Store(engine, ids)
+    runs = RunHub(store, clock)
+    return Api(
+        store=store,
+        clock=clock,
+        ids=ids,
+        verifier=make_verifier(settings, clock),
+        tickets=Tickets(_ticket_keys(settings), clock),
+        runs=runs,
+        feed=FeedHub(store, clock, runs.on_move),
+        database_url=settings.database_url,
+        stop=stop,
+        limits=limits or Limits(body_bytes=settings.max_body_bytes),
+        cors_origins=settings.cors_origins,
+    )
+
+
+def _ticket_keys(settings: ApiSettings) -> KeyRing:
+    if settings.ticket_keys_file:
+        return load_key_ring(settings.ticket_keys_file)
+    return KeyRing("boot", {"boot": secrets.token_bytes(KEY_BYTES)})
+
+
+async def close_streams(api: Api) -> None:
+    """Streams end at once when the process is to: a drain must not wait for them."""
+    await api.stop.wait()
+    api.runs.close()
+    api.feed.close()
+
+
+async def serve(settings: ApiSettings, stop: asyncio.Event) -> None:
+    """Serve until `stop`."""
+    api = build_api(settings, SystemClock(), stop)
+    listener = Listener(settings.database_direct_url or settings.database_url, api.runs)
+    app = build_app(api, listener)
+    try:
+        await run_until_stopped(
+            stop,
+            close_streams(api),
+            api.runs.run(stop),
+            api.feed.run(stop),
+            listener.run(stop),
+            serve_http(
+                app,
+                settings.api_host,
+                settings.api_port,
+                stop,
+                on_bound=lambda port: log.info("api.listening", host=settings.api_host, port=port),
+                loop="uvloop",
+                http="httptools",
+                ws="none",
+            ),
+        )
+    finally:
+        await api.store.close()
+
+
+def main() -> None:
+    async def run(stop: asyncio.Event) -> None:
+        settings = load_settings(ApiSettings)
+        set_up_logging("api", settings.log_level, settings.log_format)
+        flush = set_up_telemetry("api")
+        try:
+            await serve(settings, stop)
+        finally:
+            flush()
+
+    run_service(run)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""Rows as the API's shapes (fencepost_contracts.http): plain dictionaries, ready to be serialised."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+from uuid import UUID
+
+from pydantic_core import to_json
+from starlette.responses import Response
+
+Row = Mapping[Any, Any]
+COST_CURRENCY: Final = "USD"  # what providers bill in
+_INTERRUPT: Final = (
+    "id", "run_id", "kind", "status", "question", "candidates", "input_schema", "indexes", "preview",
+    "change", "risk", "opened_at", "expires_at", "resolution", "resolved_by", "resolved_at",
+)  # fmt: skip
+_FINALIZATION: Final = (
+    "status", "reason", "code", "node", "explanation", "decided_by", "at", "evidence", "left_undone",
+    "unconfirmed_effects", "usage",
+)  # fmt: skip
+_RUN: Final = (
+    "id", "status", "waiting_on", "module", "mode", "user_id", "conversation_id", "metadata", "attempt",
+    "pause_asked", "created_at", "started_at", "finished_at", "deadline_at", "event_seq", "input", "output",
+)  # fmt: skip
+_TIMES: Final = frozenset(
+    {"at", "opened_at", "expires_at", "resolved_at", "created_at", "started_at", "finished_at", "deadline_at",
+     "updated_at"}
+)  # fmt: skip
+
+
+def answer(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """JSON as it is: dates in RFC 3339 with Z, ids as text. Never cached: it is somebody's own."""
+    return Response(to_json(content), status, dict(headers or {}), "application/json")
+
+
+def page(items: Sequence[Mapping[str, Any]], limit: int, cursor: str = "id") -> dict[str, Any]:
+    """A page of at most `limit`; `items` may hold one more, which says that there is a next one."""
+    shown = items[:limit]
+    more = len(items) > limit
+    return {"items": shown, "next_cursor": str(shown[-1][cursor]) if more else None}
+
+
+def picked(row: Row, names: Sequence[str]) -> dict[str, Any]:
+    return {name: utc(row[name]) if name in _TIMES else row[name] for name in names}
+
+
+def utc(value: Any) -> Any:
+    """An instant, from Python or from JSON, in UTC."""
+    if isinstance(value, str):
+        value = datetime.fromisoformat(value)
+    return value.astimezone(UTC) if isinstance(value, datetime) else value
+
+
+def run(row: Row) -> dict[str, Any]:
+    asked, ended, usage = row["interrupt"], row["finalization"], row["usage"]
+    return {
+        **picked(row, _RUN),
+        "interrupt": interrupt(asked) if asked else None,
+        "plan": None,
+        "task_contract": None,
+        "quality_reports": [],
+        "actions": [_action(item) for item in row["actions"] or ()],
+        "artifacts": row["artifacts"] or [],
+        "usage": {**usage, "cost": {"value": usage["cost"], "currency": COST_CURRENCY}},
+        "bound": {"graph": row["graph"], "manifest": row["manifest_fp"], "catalog": row["catalog_fp"]},
+        "recovery_checks": row["recovery_checks"] or [],
+        "fork_points": [],
+        "finalization": finalization(ended) if ended else None,
+    }
+
+
+def _action(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {**item, "arguments": json.loads(item["arguments"])}
+
+
+def interrupt(row: Row) -> dict[str, Any]:
+    return {**picked(row, _INTERRUPT), "requested_by": row["user_id"]}
+
+
+def finalization(row: Row) -> dict[str, Any]:
+    return picked(row, _FINALIZATION)
+
+
+def event(row: Row) -> dict[str, Any]:
+    erased = row["payload"] is None
+    return {
+        **picked(
+            row, ("seq", "id", "type", "schema_version", "actor", "at", "causation_id", "correlation_id")
+        ),
+        "payload": payload(row),
+        "erased": erased,
+        "salt": None if erased else row["salt"].hex(),
+        "payload_hash": row["payload_hash"].hex(),
+        "prev_hash": row["prev_hash"].hex(),
+        "hash": row["hash"].hex(),
+    }
+
+
+def payload(row: Row) -> dict[str, Any] | None:
+    """An event's payload, None when erased."""
+    if row["payload"] is None:
+        return None
+    found: dict[str, Any] = json.loads(bytes(row["payload"]))
+    return found
+
+
+def conversation(row: Row) -> dict[str, Any]:
+    return picked(row, ("id", "user_id", "title", "holder_run_id", "created_at", "updated_at"))
+
+
+def message(row: Row) -> dict[str, Any]:
+    return picked(
+        row, ("id", "conversation_id", "seq", "run_id", "author", "text", "artifacts", "created_at")
+    )
+
+
+def uuid_or_none(value: object) -> UUID | None:
+    try:
+        return UUID(str(value))
+    except ValueError:
+        return None

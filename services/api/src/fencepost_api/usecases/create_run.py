@@ -1,0 +1,175 @@
+"""Create a run: once per key, with what the caller may ask for (I01, I02, case ID-1).
+
+Until the first request under a key commits, nobody else can see its row. Transaction-scoped advisory locks
+can be seen: who finds the same request in work waits for it, who sends another one learns so at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from fencepost_contracts.http import RunRequest
+from fencepost_domain.errors import Conflict, Invalid
+from fencepost_runtime.failpoints import ahit
+from fencepost_store import settings_store, views
+from fencepost_store.runs import NewRun
+from fencepost_store.runs import create_run as store_run
+from fencepost_store.transaction import Tx
+
+from fencepost_api.auth import Caller
+from fencepost_api.context import Api
+from fencepost_api.effective import check_zone, effective, lowered
+from fencepost_api.problems import RETRY_SECONDS, Refusal
+from fencepost_api.render import Row
+from fencepost_api.routing import check_module, choose_module
+from fencepost_api.texts import guess_locale, is_chinese
+from fencepost_api.usecases.stop_run import stop_run
+
+ROUTE: Final = "POST /v1/runs"
+_LOOK_AGAIN: Final = 0.02  # seconds between two looks whether the first request has committed
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """The run as it is now. `replayed`: an earlier request under the key made it."""
+
+    row: Row
+    replayed: bool
+
+
+class _InWork(Exception):
+    """The same request is in work in another transaction."""
+
+
+def fingerprint(value: Any) -> str:
+    """Of a parsed request: key order and spaces don't count, every value does."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+async def create_run(
+    api: Api, caller: Caller, request: RunRequest, raw: Any, key: str, traceparent: str | None
+) -> Created:
+    """Raises Refusal request_in_progress and what the store's create_run raises.
+
+    raw: the parsed body, which sameness is judged by.
+    """
+    caller.need("user", "operator", "admin")
+    check_zone(request.input.zone, "/input/zone")
+    _check_available(request)
+    digest = fingerprint(raw)
+    if request.on_busy == "cancel" and request.conversation_id is not None:
+        await _make_room(api, caller, request.conversation_id, key)
+    give_up = api.clock.monotonic() + api.limits.twin_wait.total_seconds()
+    while True:
+        try:
+            created = await api.store.run(
+                caller.tenant_id, lambda tx: _create(api, tx, caller, request, key, digest, traceparent)
+            )
+        except _InWork:
+            if api.clock.monotonic() >= give_up:
+                raise Refusal(
+                    "request_in_progress",
+                    "Repeat it with the same key.",
+                    headers={"Retry-After": str(RETRY_SECONDS)},
+                ) from None
+            await asyncio.sleep(_LOOK_AGAIN)
+            continue
+        await ahit("api.create.before_response")
+        api.runs.touch(created.row["id"])
+        return created
+
+
+async def _create(
+    api: Api, tx: Tx, caller: Caller, request: RunRequest, key: str, digest: str, traceparent: str | None
+) -> Created:
+    scoped = "\n".join((str(caller.tenant_id), caller.user_id, ROUTE, key))
+    same_free, key_free = await views.claim_key(tx, scoped, digest)
+    if not same_free:
+        raise _InWork
+    found = await views.run_by_key(tx, caller.user_id, ROUTE, key)
+    if found is not None and found[1] == digest:
+        return Created(await views.run(tx, found[0]), replayed=True)
+    if found is not None or not key_free:
+        raise Conflict("idempotency_key_reused", "this key was used for another request")
+    new = await _new_run(api, tx, caller, request, key, digest, traceparent)
+    if new.must_be_free:
+        await views.hold_conversation(tx, new.conversation_id, caller.user_id)
+    created = await store_run(tx, new)
+    await settings_store.see_principal(tx, caller.user_id, caller.roles)
+    row = await views.run(tx, created.run_id)
+    await ahit("api.create.before_commit")
+    return Created(row, created.replayed)
+
+
+async def _new_run(
+    api: Api, tx: Tx, caller: Caller, request: RunRequest, key: str, digest: str, traceparent: str | None
+) -> NewRun:
+    settings = effective(*await settings_store.read(tx, caller.user_id))
+    given = request.input
+    await _check_attachments(tx, caller, given.attachments)
+    locale = given.locale or settings.locale or guess_locale(given.text)
+    zone = given.zone or settings.zone
+    known = await views.known_modules(tx)
+    module = await _module(request, api.clock.now(), zone, locale, known)
+    asked = request.budget.model_dump(exclude_none=True) if request.budget else {}
+    return NewRun(
+        id=api.ids.uuid7(),
+        tenant_id=caller.tenant_id,
+        user_id=caller.user_id,
+        roles=tuple(sorted(caller.roles)),
+        module=module,
+        conversation_id=request.conversation_id or api.ids.uuid7(),
+        input=given.model_dump(mode="json", exclude_none=True, exclude_defaults=True),
+        locale=locale,
+        zone=zone,
+        currency=given.currency or settings.currency or ("CNY" if is_chinese(locale) else "USD"),
+        route=ROUTE,
+        idempotency_key=key,
+        request_hash=digest,
+        metadata=request.metadata,
+        budget=lowered(settings.budgets, asked),
+        deadline=timedelta(seconds=request.deadline_seconds) if request.deadline_seconds else None,
+        traceparent=traceparent,
+        must_be_free=request.on_busy == "reject",
+    )
+
+
+async def _module(
+    request: RunRequest, now: datetime, zone: str | None, locale: str, known: frozenset[str]
+) -> str:
+    if request.module is not None:
+        return check_module(request.module, known)
+    return choose_module(request.input.text, reference=now, zone=zone, locale=locale, known=known)
+
+
+async def _check_attachments(tx: Tx, caller: Caller, wanted: tuple[UUID, ...]) -> None:
+    if not wanted:
+        return
+    known = await views.known_artifacts(tx, caller.user_id, wanted)
+    for place, artifact in enumerate(wanted):
+        if artifact not in known:
+            raise Invalid(f"/input/attachments/{place}", "there is no such artifact", "unknown_artifact")
+
+
+def _check_available(request: RunRequest) -> None:
+    for name in ("definition", "continues"):
+        if getattr(request, name) is not None:
+            raise Invalid(f"/{name}", "not available in this release", "not_available")
+
+
+async def _make_room(api: Api, caller: Caller, conversation_id: UUID, key: str) -> None:
+    """`on_busy: cancel`: stop what holds the conversation, each in a transaction of its own."""
+    async with api.store.transaction(caller.tenant_id) as tx:
+        runs = await views.runs_at_work(tx, conversation_id, caller.user_id, but_route=ROUTE, but_key=key)
+    for run_id in runs:
+        try:
+            await stop_run(api, caller, run_id, note="on_busy: cancel")
+        except Conflict:
+            continue  # it ended, or is being stopped, by itself

@@ -1,0 +1,57 @@
+"""Pause and resume: a person's break, which keeps questions open and the deadline's clock still."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from uuid import UUID
+
+from fencepost_domain.decision import Decision
+from fencepost_domain.run import decide_pause, decide_resume
+from fencepost_store import views
+from fencepost_store.record import record
+from fencepost_store.runs import Locked, lock_run, open_wait
+from fencepost_store.transaction import Tx
+
+from fencepost_api.auth import Caller
+from fencepost_api.context import Api
+from fencepost_api.render import Row
+
+Decide = Callable[[Tx, Locked], Awaitable[Decision | None]]
+
+
+async def pause_run(api: Api, caller: Caller, run_id: UUID) -> Row:
+    """Raises NotFound; Conflict run_finished, run_cancelling."""
+
+    async def decide(tx: Tx, locked: Locked) -> Decision | None:
+        return decide_pause(locked.run, api.ids.uuid7(), actor=f"user:{caller.user_id}", now=locked.now)
+
+    return await _steer(api, caller, run_id, decide)
+
+
+async def resume_run(api: Api, caller: Caller, run_id: UUID) -> Row:
+    """Raises NotFound; Conflict run_finished, run_cancelling."""
+
+    async def decide(tx: Tx, locked: Locked) -> Decision | None:
+        return decide_resume(
+            locked.run,
+            api.ids.uuid7(),
+            actor=f"user:{caller.user_id}",
+            still_open=await open_wait(tx, run_id),
+            now=locked.now,
+        )
+
+    return await _steer(api, caller, run_id, decide)
+
+
+async def _steer(api: Api, caller: Caller, run_id: UUID, decide: Decide) -> Row:
+    async def work(tx: Tx) -> Row:
+        await views.run_access(tx, run_id, None if caller.oversees else caller.user_id)
+        locked = await lock_run(tx, run_id)
+        decision = await decide(tx, locked)
+        if decision is not None:
+            await record(tx, locked.run, decision)
+        return await views.run(tx, run_id)
+
+    row = await api.store.run(caller.tenant_id, work)
+    api.runs.touch(run_id)
+    return row

@@ -1,0 +1,64 @@
+"""Cancel a run: at once when nobody works on it and nothing is open, else its owner drains it (I22)."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from fencepost_domain.decision import FinalMessage
+from fencepost_domain.run import Run, decide_stop, stopped
+from fencepost_domain.vocabulary import UNSETTLED, EffectState, Stop
+from fencepost_store import views
+from fencepost_store.record import record
+from fencepost_store.runs import lock_run, settled
+from fencepost_store.transaction import Tx
+
+from fencepost_api.auth import Caller
+from fencepost_api.context import Api
+from fencepost_api.render import Row
+from fencepost_api.texts import cancelled
+
+
+async def stop_run(api: Api, caller: Caller, run_id: UUID, *, note: str | None) -> Row:
+    """The run as it is after the ask; the same again for one being stopped already.
+
+    Raises NotFound, also for another's; Conflict run_finished.
+    """
+
+    async def work(tx: Tx) -> Row:
+        await views.run_access(tx, run_id, None if caller.oversees else caller.user_id)
+        run = (await lock_run(tx, run_id)).run
+        await _stop(api, tx, caller, run, note)
+        return await views.run(tx, run_id)
+
+    row = await api.store.run(caller.tenant_id, work)
+    api.runs.touch(run_id)
+    return row
+
+
+async def _stop(api: Api, tx: Tx, caller: Caller, run: Run, note: str | None) -> None:
+    effects = await views.run_effects(tx, run.id)
+    done = [e["tool"] for e in effects if e["state"] == EffectState.COMPLETED]
+    unsure = [e for e in effects if e["state"] in UNSETTLED]
+    explanation = cancelled(run.locale, done, [e["tool"] for e in unsure])
+    finalization = stopped(
+        Stop.CANCEL,
+        explanation,
+        f"user:{caller.user_id}",
+        evidence={"completed": [e["effect_key"] for e in effects if e["state"] == EffectState.COMPLETED]},
+        left_undone=tuple(e["tool"] for e in effects if e["state"] is None),
+        unconfirmed_effects=tuple(
+            {"effect_key": e["effect_key"], "tool": e["tool"], "state": e["state"]} for e in unsure
+        ),
+    )
+    decision = decide_stop(
+        run,
+        api.ids.uuid7(),
+        stop=Stop.CANCEL,
+        actor=f"user:{caller.user_id}",
+        settled=await settled(tx, run),
+        finalization=finalization,
+        message=FinalMessage(api.ids.uuid7(), explanation),
+        note=note,
+    )
+    if decision is not None:
+        await record(tx, run, decision)
