@@ -27,7 +27,7 @@ $(STAMP): requirements.lock requirements-bootstrap.lock $(PACKAGES:%=%/pyproject
 	@test -x $(RUN)/python || $(PYTHON) -m venv $(VENV) || \
 	  { echo "Python's venv module is missing; on Debian: apt-get install python3-venv"; rm -rf $(VENV); exit 1; }
 	@test -x $(UV) || $(RUN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-bootstrap.lock
-	@$(UV) pip install --quiet --require-hashes -r requirements.lock
+	@$(UV) pip install --quiet --compile-bytecode --require-hashes -r requirements.lock
 	@$(UV) pip install --quiet --no-deps --no-build-isolation $(PACKAGES:%=-e %)
 	@touch $@
 	@echo "installed"

@@ -11,7 +11,7 @@ from opentelemetry import trace
 
 from fencepost_runtime.secrets import redact, redact_value
 
-_NOISY = ("uvicorn.access", "httpx", "httpcore", "aiokafka", "asyncio")
+_NOISY = ("uvicorn", "alembic", "httpx", "httpcore", "aiokafka", "asyncio")
 
 
 def set_up_logging(service: str, level: str = "info", form: str = "json") -> None:
