@@ -47,8 +47,8 @@ class Signer:
     ) -> str:
         """A claim set to None is left out."""
         now = int(time.time())
-        told = {"sub": user, "tenant": str(tenant), "roles": list(roles), "aud": "fencepost", "exp": now + LIFE_SECONDS}
-        told |= claims
+        told = {"sub": user, "tenant": str(tenant), "roles": list(roles), "aud": "fencepost"}
+        told |= {"exp": now + LIFE_SECONDS, **claims}
         return jwt.encode(
             {"alg": "ES256", "kid": self.key.kid}, {k: v for k, v in told.items() if v is not None}, self.key
         )
@@ -83,7 +83,6 @@ async def serving(
     dsn: str, folder: Path, limits: Limits | None = None, signer: Signer | None = None, **settings: Any
 ) -> AsyncIterator[Served]:
     """Serve on a free port until the block ends; a second one on the same database is a replica."""
-    folder.mkdir(exist_ok=True, parents=True)
     signer = signer or Signer(folder)
     told = load_settings(ApiSettings, database_url=dsn, jwt_key_file=signer.path, **settings)
     stop = asyncio.Event()
@@ -153,7 +152,7 @@ class SseReader:
         line, _, self._buffer = self._buffer.partition(b"\n")
         return line.rstrip(b"\r").decode()
 
-    async def next(self, timeout: float = 5.0) -> SseEvent | None:  # noqa: ASYNC109
+    async def next(self, timeout: float = 5.0) -> SseEvent | None:
         """The next event, None at the end of the stream. Raises TimeoutError."""
         async with asyncio.timeout(timeout):
             name, data, seen = "message", [], None
@@ -177,7 +176,7 @@ class SseReader:
                     self.retry = int(value)
             return None
 
-    async def until(self, wanted: Callable[[SseEvent], bool], timeout: float = 5.0) -> list[SseEvent]:  # noqa: ASYNC109
+    async def until(self, wanted: Callable[[SseEvent], bool], timeout: float = 5.0) -> list[SseEvent]:
         """Events up to and with the first wanted one."""
         found: list[SseEvent] = []
         while (event := await self.next(timeout)) is not None:
@@ -186,7 +185,7 @@ class SseReader:
                 return found
         raise AssertionError(f"the stream ended after {found}")
 
-    async def rest(self, timeout: float = 5.0) -> list[SseEvent]:  # noqa: ASYNC109
+    async def rest(self, timeout: float = 5.0) -> list[SseEvent]:
         found: list[SseEvent] = []
         while (event := await self.next(timeout)) is not None:
             found.append(event)

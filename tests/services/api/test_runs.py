@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-from uuid import uuid4
-
 from fencepost_contracts.http import EventView, Page, RunView
 
 from tests.support.api import Served, a_key, saying
-from tests.support.lives import OTHER_TENANT, USER, Lives
+from tests.support.lives import USER, Lives
 
 
 async def test_a_run_is_created_listed_shown_and_cancelled(served: Served, lives: Lives) -> None:
