@@ -15,6 +15,7 @@ import pytest
 from fencepost.profile import find
 from fencepost_cli.embedded.child import ChildFailed
 from fencepost_cli.embedded.files import Lock
+from fencepost_cli.embedded.postgres import running_server
 from fencepost_cli.embedded.probe import is_ready
 from fencepost_cli.embedded.supervisor import AlreadyRunning, Embedded
 
@@ -46,6 +47,14 @@ async def test_it_is_up_with_a_private_profile(mesh: Embedded) -> None:
     assert profile.token.count(".") == 2
     assert profile.token not in repr(profile)
     assert await is_ready(mesh.plan.api_port)
+
+
+async def test_its_database_is_found_from_the_folder_alone(mesh: Embedded, own_folder: Path) -> None:
+    found = running_server(mesh.data_dir)
+    assert found is not None
+    with psycopg.connect(found.dsn("postgres")) as connection:
+        connection.execute("SELECT")
+    assert running_server(own_folder) is None
 
 
 async def test_every_secret_is_readable_by_its_owner_alone(mesh: Embedded) -> None:

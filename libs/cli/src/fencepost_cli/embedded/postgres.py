@@ -203,6 +203,8 @@ class PostgresServer:
 
 def running_server(data_dir: Path) -> PostgresServer | None:
     """The server that a living `up` runs on this data folder, for who only wants its address."""
+    if not (data_dir / "up.lock").exists():
+        return None
     server = PostgresServer(data_dir / "postgres", data_dir / "logs" / "postgres.log")
     note = server.directory / "port"
     if server.pid is None or not note.exists() or not _is_server_of(server.pid, server.data):
