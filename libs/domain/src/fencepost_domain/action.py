@@ -45,21 +45,24 @@ class Action:
     token_spent_at: datetime | None
     interrupt_id: UUID | None
     decided_by: str | None
+    prepared_at: datetime | None = None  # the database's; None while it is not written yet
 
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """The interrupt that decides an action. resolution: as the api stored it."""
+    """The interrupt that decides actions. indexes: which; resolution: as the api stored it."""
 
     id: UUID
     status: InterruptStatus
+    indexes: tuple[int, ...]
+    opened_at: datetime
     expires_at: datetime
     resolution: Mapping[str, Any] | None
     resolved_by: str | None
 
     def decision_on(self, index: int) -> Mapping[str, Any] | None:
         """The person's decision on one action: `{decision, arguments?, note?}`; None when there is none."""
-        if self.status is not InterruptStatus.RESOLVED or self.resolution is None:
+        if self.status is not InterruptStatus.RESOLVED or self.resolution is None or index not in self.indexes:
             return None
         several = self.resolution.get("decisions")
         if several is None:
@@ -113,6 +116,9 @@ def _check_approved(
         raise Conflict("rejected", "a person said no")
     if edited_hash is not None and edited_hash != action.arguments_hash:
         raise Conflict("not_approved", "other arguments than these were approved")
+    # What was prepared after the question was asked can't be what the person saw.
+    if edited_hash is None and (action.prepared_at is None or action.prepared_at > approval.opened_at):
+        raise Conflict("not_approved", "the approval was given before this was prepared")
     if approval.expires_at <= now:
         raise Conflict("approval_expired", f"the approval held until {approval.expires_at.isoformat()}")
     if str(action.risk) in four_eyes and action.decided_by in (None, requester, action.author):

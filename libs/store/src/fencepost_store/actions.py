@@ -97,6 +97,7 @@ def to_action(row: RowMapping) -> Action:
         token_spent_at=row["token_spent_at"],
         interrupt_id=row["interrupt_id"],
         decided_by=row["decided_by"],
+        prepared_at=row["prepared_at"],
     )
 
 
@@ -146,10 +147,24 @@ async def withdraw_action(tx: Tx, action: Action) -> list[UUID]:
 async def lock_approval(tx: Tx, run_id: UUID, interrupt_id: UUID) -> Approval | None:
     """Lock the interrupt, of this run only; None when there is no such one."""
     row = await tx.row("lock_approval", id=interrupt_id, run_id=run_id)
-    if row is None:
-        return None
+    return _to_approval(row) if row is not None else None
+
+
+async def look_at_approval(tx: Tx, run_id: UUID, interrupt_id: UUID | None) -> Approval | None:
+    """The same without a lock, for an early answer."""
+    row = await tx.row("look_at_approval", id=interrupt_id, run_id=run_id) if interrupt_id else None
+    return _to_approval(row) if row is not None else None
+
+
+def _to_approval(row: RowMapping) -> Approval:
     return Approval(
-        row["id"], InterruptStatus(row["status"]), row["expires_at"], row["resolution"], row["resolved_by"]
+        id=row["id"],
+        status=InterruptStatus(row["status"]),
+        indexes=tuple(row["indexes"]),
+        opened_at=row["opened_at"],
+        expires_at=row["expires_at"],
+        resolution=row["resolution"],
+        resolved_by=row["resolved_by"],
     )
 
 

@@ -27,3 +27,8 @@ async def catalog_by_fingerprint(tx: Tx, fingerprint: str) -> StoredCatalog | No
     if row is None:
         return None
     return StoredCatalog(fingerprint, row["body"], row["revoked_at"] is not None)
+
+
+async def unsafe_durability(tx: Tx) -> tuple[str, ...]:
+    """Server settings that are off though COMMIT's promise needs them: fsync, full_page_writes, …"""
+    return tuple(row["name"] for row in await tx.rows("durability"))

@@ -44,7 +44,7 @@ SELECT DISTINCT ON (e.key) e.key, e.new_value AS value
 -- Result: rows of agent.actions.
 SELECT run_id, index, n, tenant_id, tool, tool_version, catalog_fp, arguments, arguments_hash, author, risk,
        effect_class, approval, status, preview, change, precondition, token_id, token_key_id, token_mac,
-       token_expires_at, token_spent_at, interrupt_id, decided_by
+       token_expires_at, token_spent_at, interrupt_id, decided_by, prepared_at
   FROM agent.actions
  WHERE run_id = :run_id
    AND index = :index
@@ -86,11 +86,20 @@ SELECT id FROM asked;
 -- Why: an approval counts as it is under its lock.
 -- Locks: the interrupt's row, FOR NO KEY UPDATE, after its run's.  Clock: none.
 -- Result: the row, or no row.
-SELECT id, status, expires_at, resolution, resolved_by
+SELECT id, status, indexes, opened_at, expires_at, resolution, resolved_by
   FROM agent.interrupts
  WHERE id = :id
    AND run_id = :run_id
    FOR NO KEY UPDATE;
+
+-- look_at_approval --
+-- Why: an early answer; what counts is judged again under the lock.
+-- Locks: none.  Clock: none.
+-- Result: as lock_approval.
+SELECT id, status, indexes, opened_at, expires_at, resolution, resolved_by
+  FROM agent.interrupts
+ WHERE id = :id
+   AND run_id = :run_id;
 
 -- lock_action --
 -- Why: a preparation is committed as it is under its lock, at an instant read above all locks.
@@ -99,7 +108,7 @@ SELECT id, status, expires_at, resolution, resolved_by
 WITH held AS MATERIALIZED (
     SELECT run_id, index, n, tenant_id, tool, tool_version, catalog_fp, arguments, arguments_hash, author, risk,
            effect_class, approval, status, preview, change, precondition, token_id, token_key_id, token_mac,
-           token_expires_at, token_spent_at, interrupt_id, decided_by
+           token_expires_at, token_spent_at, interrupt_id, decided_by, prepared_at
       FROM agent.actions
      WHERE run_id = :run_id AND index = :index AND n = :n
        FOR NO KEY UPDATE
@@ -137,3 +146,12 @@ RETURNING actions;
 -- Locks: none.  Clock: none.
 -- Result: the roles, or no row when the person was never seen.
 SELECT roles FROM agent.principals WHERE tenant_id = agent.tenant() AND user_id = :user_id;
+
+-- durability --
+-- Why: the promises reach as far as COMMIT does; a server that may forget a COMMIT is not worked with.
+-- Locks: none.  Clock: none.
+-- Result: the settings that are off.
+SELECT name
+  FROM pg_settings
+ WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit')
+   AND setting = 'off';

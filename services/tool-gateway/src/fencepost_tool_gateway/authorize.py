@@ -1,0 +1,130 @@
+"""Which calls may be made at all: the bound catalog's names, the module's prefix, identity, schema, state.
+
+All calls of one answer are judged, in order, before any is prepared; one that is refused refuses all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fencepost_contracts import canonical
+from fencepost_contracts.canonical import Fault
+from fencepost_contracts.names import identity_in_arguments, skeleton
+from fencepost_contracts.tools import PrepareCall, Refusal, RefusalCode, Tool
+from fencepost_domain.run import Run
+
+from fencepost_tool_gateway.catalog import Compiled
+from fencepost_tool_gateway.executors.port import Executor
+from fencepost_tool_gateway.problems import CallsRefused
+
+MAX_ARGUMENTS: Final = 65_536  # bytes of canonical text; an attachment is an artifact, not an argument
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A call that passed. text: RFC 8785 of its arguments; hash: SHA-256 of that text."""
+
+    call: PrepareCall
+    tool: Tool
+    text: str
+    hash: str
+
+
+def accept_calls(
+    calls: Sequence[PrepareCall],
+    faults: Mapping[int, Sequence[Fault]],
+    run: Run,
+    bound: Compiled,
+    executor: Executor,
+    state: Mapping[str, Any],
+) -> list[Accepted]:
+    """All calls, or CallsRefused with every reason.
+
+    faults: by position, what was wrong with the raw JSON of a call's arguments. state: the conversation's
+    present values of the keys that tools are bound to.
+    """
+    accepted: list[Accepted] = []
+    refusals: list[Refusal] = []
+    for place, call in enumerate(calls):
+        found = list(_refusals(call, faults.get(place, ()), run, bound, executor, state))
+        refusals.extend(found)
+        if not found:
+            accepted.append(_accepted(call, bound))
+    if refusals:
+        raise CallsRefused(refusals)
+    return accepted
+
+
+def bound_keys(calls: Sequence[PrepareCall], bound: Compiled) -> list[str]:
+    """State keys that the called tools are bound to."""
+    tools = filter(None, (bound.catalog.tool(call.tool) for call in calls))
+    return sorted({key for tool in tools for key in tool.state_bindings.values()})
+
+
+def refusal(call: PrepareCall, code: RefusalCode, detail: str, pointer: str = "") -> Refusal:
+    return Refusal(index=call.index, code=code, tool=call.tool, pointer=pointer, detail=detail)
+
+
+def _refusals(
+    call: PrepareCall,
+    faults: Sequence[Fault],
+    run: Run,
+    bound: Compiled,
+    executor: Executor,
+    state: Mapping[str, Any],
+) -> Iterator[Refusal]:
+    tool = bound.catalog.tool(call.tool)
+    if tool is None or tool.name.partition(".")[0] != run.module:
+        yield _unknown(call, bound)
+        return
+    if tool.effect_class not in executor.classes:
+        yield refusal(call, "effect_class_not_available", f"this release runs no {tool.effect_class} tools")
+        return
+    if not executor.has(tool.name):
+        yield refusal(call, "tool_not_allowed", "the code of this tool is not here any more")
+        return
+    identity = identity_in_arguments(call.arguments)
+    for place in identity:
+        yield refusal(call, "identity_argument", "identity comes from the run, never from arguments", place)
+    for fault in faults:
+        yield refusal(call, "arguments_invalid", fault.detail, fault.pointer)
+    if not faults and not identity:
+        yield from _by_schema(call, tool, bound)
+        yield from _by_state(call, tool, state)
+
+
+def _unknown(call: PrepareCall, bound: Compiled) -> Refusal:
+    allowed = tuple(tool.name for tool in bound.catalog.tools)
+    shape = skeleton(call.tool)
+    alike = next((name for name in allowed if skeleton(name) == shape), None)
+    detail = f"it looks like {alike} but is another name" if alike else "no tool of this module has this name"
+    return Refusal(index=call.index, code="tool_not_allowed", tool=call.tool, detail=detail, allowed=allowed)
+
+
+def _by_schema(call: PrepareCall, tool: Tool, bound: Compiled) -> Iterator[Refusal]:
+    if len(canonical.dumps(call.arguments)) > MAX_ARGUMENTS:
+        yield refusal(call, "arguments_invalid", f"longer than {MAX_ARGUMENTS} bytes")
+        return
+    for fault in bound.inputs[tool.name].faults(call.arguments):
+        yield refusal(call, "arguments_invalid", fault.detail, fault.pointer)
+
+
+def _by_state(call: PrepareCall, tool: Tool, state: Mapping[str, Any]) -> Iterator[Refusal]:
+    for argument, key in tool.state_bindings.items():
+        if argument not in call.arguments:
+            continue
+        place = canonical.pointer(argument)
+        if key not in state:
+            yield refusal(call, "state_binding", f"the conversation has no {key} yet", place)
+        elif state[key] != call.arguments[argument]:
+            yield refusal(call, "state_binding", f"it has to be the conversation's {key}", place)
+
+
+def _accepted(call: PrepareCall, bound: Compiled) -> Accepted:
+    tool = bound.catalog.tool(call.tool)
+    assert tool is not None  # _refusals named it otherwise
+    text = canonical.dumps(call.arguments)
+    return Accepted(call, tool, text.decode(), hashlib.sha256(text).hexdigest())

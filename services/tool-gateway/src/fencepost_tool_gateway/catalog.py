@@ -1,0 +1,178 @@
+"""Catalogs: what each module offers now, and what a run is bound to.
+
+A module's contract is compiled at start; one that can't be compiled stops the start. Later a changed file is
+compiled anew and published beside the old one; if it can't be, the previous catalog stays and an alarm is
+raised (case CP-4). Runs in flight go on with the catalog they are bound to, read from the database by
+fingerprint and hashed again (I16).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from fencepost_contracts.loader import (
+    ContractFault,
+    ContractRefused,
+    LoadedModule,
+    catalog_text,
+    discover_modules,
+    load_module,
+    read_catalog,
+)
+from fencepost_contracts.modules import ModuleFolder
+from fencepost_contracts.schema import Schema
+from fencepost_contracts.tools import Catalog
+from fencepost_domain.errors import Conflict, NotFound, Tampered
+from fencepost_runtime.logging import get_logger
+from fencepost_runtime.telemetry import counter
+from fencepost_store.actions import Surroundings
+from fencepost_store.catalogs import catalog_by_fingerprint, publish_catalog
+from fencepost_store.transaction import Store, Tx
+
+from fencepost_tool_gateway.executors.port import Executor
+from fencepost_tool_gateway.executors.python import PythonExecutor, import_tools
+
+log = get_logger(__name__)
+MOST_BOUND: Final = 64  # catalogs kept compiled; older ones are read again when a run needs them
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A catalog with its schemas compiled; safe to share, since catalogs never change."""
+
+    catalog: Catalog
+
+    @cached_property
+    def inputs(self) -> dict[str, Schema]:
+        return {tool.name: Schema(tool.input_schema) for tool in self.catalog.tools}
+
+    @cached_property
+    def outputs(self) -> dict[str, Schema]:
+        return {tool.name: Schema(tool.output_schema) for tool in self.catalog.tools}
+
+
+class Catalogs:
+    """The modules found, their tools' code (imported once, at start), and compiled catalogs."""
+
+    def __init__(self, dirs: Sequence[Path | None], *, installed: bool = True) -> None:
+        self._dirs, self._installed = tuple(dirs), installed
+        self._modules: dict[str, LoadedModule] = {}
+        self._seen: dict[str, str] = {}  # module -> hash of the file last looked at
+        self._bound: OrderedDict[str, Compiled] = OrderedDict()
+        self._failed = counter("fencepost.contract.reload_failures", "Changed contracts that were refused")
+        self.executor: Executor = PythonExecutor({})
+
+    def load(self) -> None:
+        """Compile and import everything. Raises ContractRefused with all that is wrong."""
+        folders = discover_modules(self._dirs, installed=self._installed)
+        tools = {}
+        for folder in folders:
+            tools.update(import_tools(folder))
+        self.executor = PythonExecutor(tools)
+        faults: list[ContractFault] = []
+        for folder in folders:
+            try:
+                self._take(folder)
+            except ContractRefused as error:
+                faults.extend(error.faults)
+        if faults:
+            raise ContractRefused(faults)
+
+    async def publish(self, store: Store) -> int:
+        """Insert each present catalog once by its fingerprint; returns how many were new."""
+        async with store.transaction() as tx:
+            new = 0
+            for module in self._modules.values():
+                it = module.catalog
+                body = catalog_text(it.module, it.version, it.tools)
+                new += await publish_catalog(
+                    tx, fingerprint=it.fingerprint, module=it.module, version=it.version, body=body
+                )
+        return new
+
+    async def reload(self, store: Store) -> int:
+        """Look at the contracts again; returns how many changed. A refused one leaves the last in force."""
+        changed = 0
+        for module in list(self._modules.values()):
+            digest = _digest(module.folder.contract)
+            if digest == self._seen.get(module.folder.name):
+                continue
+            self._seen[module.folder.name] = digest  # an alarm a change, not one a second
+            try:
+                self._take(module.folder)
+                changed += 1
+            except ContractRefused as error:
+                self._failed.add(1, {"module": module.folder.name})
+                log.error(
+                    "contract.reload_refused",
+                    module=module.folder.name,
+                    in_force=module.catalog.fingerprint,
+                    faults=[str(fault) for fault in error.faults],
+                )
+        if changed:
+            await self.publish(store)
+        return changed
+
+    def _take(self, folder: ModuleFolder) -> None:
+        self._seen[folder.name] = _digest(folder.contract)
+        module = load_module(folder)
+        runnable = [tool for tool in module.catalog.tools if tool.effect_class in self.executor.classes]
+        missing = [tool.name for tool in runnable if not self.executor.has(tool.name)]
+        if missing:
+            detail = f"no code in tools/ for {', '.join(missing)}"
+            raise ContractRefused([ContractFault(str(folder.contract), 1, "allowed_tools", detail)])
+        self._modules[folder.name] = module
+        self._keep(Compiled(module.catalog))
+
+    def now(self, module: str) -> Catalog:
+        """The module's catalog in force. Raises NotFound."""
+        found = self._modules.get(module)
+        if found is None:
+            raise NotFound("module", module)
+        return found.catalog
+
+    async def bound(self, tx: Tx, around: Surroundings, module: str) -> Compiled:
+        """The catalog that a run is bound to.
+
+        Raises Conflict catalog_mismatch (bound to none, or to another module's), catalog_revoked, Tampered.
+        """
+        if around.catalog_fp is None:
+            raise Conflict("catalog_mismatch", "the run is bound to no catalog yet")
+        if around.catalog_revoked:
+            raise Conflict("catalog_revoked", "the catalog this run is bound to was revoked")
+        if not around.catalog_intact:
+            raise Tampered("catalog", around.catalog_fp)
+        compiled = await self.by_fingerprint(tx, around.catalog_fp)
+        if compiled.catalog.module != module:
+            raise Conflict("catalog_mismatch", f"the run is of {module}, its catalog is not")
+        return compiled
+
+    async def by_fingerprint(self, tx: Tx, fingerprint: str) -> Compiled:
+        """Raises NotFound, Tampered."""
+        known = self._bound.get(fingerprint)
+        if known is None:
+            stored = await catalog_by_fingerprint(tx, fingerprint)
+            if stored is None:
+                raise NotFound("catalog", fingerprint)
+            known = Compiled(read_catalog(fingerprint, stored.body))
+        self._keep(known)
+        return known
+
+    def _keep(self, compiled: Compiled) -> None:
+        self._bound[compiled.catalog.fingerprint] = compiled
+        self._bound.move_to_end(compiled.catalog.fingerprint)
+        while len(self._bound) > MOST_BOUND:
+            self._bound.popitem(last=False)
+
+
+def _digest(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return "unreadable"

@@ -1,0 +1,107 @@
+"""Run a tool's own code, and tell apart its failure, a changed world, and a database that doesn't answer.
+
+What a tool raises is its failure: rolled back, recorded, never quoted to anyone. What the database says of
+itself (gone, locked too long, to be retried) is no failure of the tool and goes through.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from fencepost.authoring import PreconditionChanged, ToolRefused
+from fencepost_contracts import canonical
+from fencepost_contracts.tools import Tool
+from fencepost_domain.action import Action
+from fencepost_domain.errors import Conflict, FenceLost, Unavailable
+from fencepost_domain.vocabulary import EffectState
+from fencepost_runtime.failpoints import FailpointError
+from fencepost_runtime.logging import get_logger
+from fencepost_store.effects import Outcome
+from fencepost_store.errors import domain_error, is_retryable, sqlstate
+from fencepost_store.transaction import Tx
+from sqlalchemy.exc import DBAPIError
+
+from fencepost_tool_gateway.catalog import Compiled
+from fencepost_tool_gateway.executors.port import Call, Executor
+
+log = get_logger(__name__)
+CANCELED_BY_TIMEOUT: Final = "57014"  # the role's statement_timeout ended the tool's own statement
+
+
+class ToolFailed(Exception):
+    """The tool didn't do it: the transaction is rolled back, the failure recorded in the next."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        error = {"code": code, "detail": detail}
+        self.outcome = Outcome(EffectState.FAILED, error=error, result_invalid=code == "result_invalid")
+        super().__init__(f"{code}: {detail}")
+
+
+async def run_local(executor: Executor, tx: Tx, bound: Compiled, call: Call, action: Action) -> Outcome:
+    """The business write, in the transaction that holds the run's row, on what was approved.
+
+    Raises Conflict precondition_changed, ToolFailed, or what the database says of itself.
+    """
+    async with _Guarded(action):
+        relied_on = canonical.plain(await executor.precondition(tx, call))
+        if relied_on != action.precondition:
+            raise PreconditionChanged
+        result = await executor.call(tx, call)
+    return _checked(bound, call.tool, result)
+
+
+async def observe(executor: Executor, tx: Tx, bound: Compiled, call: Call, action: Action) -> Outcome:
+    """A tool of class `none`, in a read-only snapshot; its failure is an outcome too."""
+    try:
+        async with _Guarded(action):
+            result = await executor.call(tx, call)
+        return _checked(bound, call.tool, result)
+    except ToolFailed as failed:
+        return failed.outcome
+
+
+def _checked(bound: Compiled, tool: Tool, result: Any) -> Outcome:
+    """A result is an observation only once it fits the output schema. Raises ToolFailed result_invalid."""
+    try:
+        plain = canonical.loads(canonical.dumps(result))
+    except ValueError:
+        raise ToolFailed("result_invalid", "the result is no JSON") from None
+    faults = bound.outputs[tool.name].faults(plain)
+    if faults:
+        detail = "; ".join(f"{fault.pointer or '/'}: {fault.detail}" for fault in faults)
+        raise ToolFailed("result_invalid", detail[:1000])
+    return Outcome(EffectState.COMPLETED, plain)
+
+
+class _Guarded:
+    """Around the tool's own code: what it raises is its failure, what the database says is the database's."""
+
+    def __init__(self, action: Action) -> None:
+        self._action = action
+
+    async def __aenter__(self) -> None:
+        return None
+
+    async def __aexit__(self, kind: Any, error: BaseException | None, _: Any) -> None:
+        if error is None or not isinstance(error, Exception) or isinstance(error, FailpointError):
+            return
+        if isinstance(error, PreconditionChanged):
+            raise Conflict("precondition_changed", "what was approved isn't so any more") from None
+        if isinstance(error, ToolRefused):
+            raise ToolFailed(error.code, error.detail) from None
+        if isinstance(error, TimeoutError):
+            raise ToolFailed("timeout", "the tool took too long; nothing was done") from None
+        if isinstance(error, DBAPIError):
+            _check_database(error)
+        if isinstance(error, FenceLost | Unavailable):
+            return
+        log.error("tool.failed", tool=self._action.tool, run_id=str(self._action.run_id), exc_info=error)
+        raise ToolFailed("tool_failed", "the tool failed; nothing was done") from error
+
+
+def _check_database(error: DBAPIError) -> None:
+    """Re-raise what isn't the tool's fault; return for what is (a constraint, a bad value)."""
+    if sqlstate(error) == CANCELED_BY_TIMEOUT:
+        raise ToolFailed("timeout", "the tool took too long; nothing was done") from None
+    if is_retryable(error) or isinstance(domain_error(error), Unavailable):
+        raise error

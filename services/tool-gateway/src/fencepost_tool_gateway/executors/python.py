@@ -1,0 +1,103 @@
+"""Tools that are Python functions: imported from a module's `tools/` package, by this service alone."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from fencepost.authoring import Arguments, Plan, Tool, tools_in
+from fencepost.context import ToolContext
+from fencepost_contracts.modules import ModuleFolder
+from fencepost_domain.effect import effect_key
+from fencepost_domain.vocabulary import EffectClass
+from fencepost_store.module_tx import ModuleTx
+from fencepost_store.transaction import Tx
+
+from fencepost_tool_gateway.executors.port import Call
+
+PACKAGE: Final = "fencepost_module_tools"  # imports of modules live under this name, apart from everything
+
+
+@dataclass(frozen=True, slots=True)
+class Implementation:
+    """A tool's code, and the folder of the SQL it may run."""
+
+    tool: Tool
+    sql: Path
+
+
+def import_tools(folder: ModuleFolder) -> dict[str, Implementation]:
+    """Import a module's tools; none when it has no `tools/` package.
+
+    Whatever its import raises goes through: a module whose code doesn't load must not start.
+    """
+    package = folder.tools
+    if package is None:
+        return {}
+    name = f"{PACKAGE}_{folder.name}"
+    spec = importlib.util.spec_from_file_location(
+        name, package / "__init__.py", submodule_search_locations=[str(package)]
+    )
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{package} cannot be imported")
+    loaded = importlib.util.module_from_spec(spec)
+    sys.modules[name] = loaded  # relative imports inside the package look it up here
+    spec.loader.exec_module(loaded)
+    return {tool: Implementation(code, folder.path / "sql") for tool, code in tools_in(vars(loaded)).items()}
+
+
+class PythonExecutor:
+    """Runs implementations in the gateway's own process, inside its open transaction."""
+
+    def __init__(self, implementations: Mapping[str, Implementation]) -> None:
+        self._implementations = dict(implementations)
+
+    @property
+    def classes(self) -> frozenset[EffectClass]:
+        return frozenset({EffectClass.NONE, EffectClass.LOCAL})
+
+    def has(self, tool: str) -> bool:
+        return tool in self._implementations
+
+    async def plan(self, tx: Tx, call: Call) -> Plan:
+        async with asyncio.timeout(call.tool.timeout_seconds):
+            code, context = self._ready(tx, call)
+            return await code.prepare(call.arguments, context)
+
+    async def precondition(self, tx: Tx, call: Call) -> Mapping[str, Any]:
+        async with asyncio.timeout(call.tool.timeout_seconds):
+            code, context = self._ready(tx, call)
+            return await code.precondition(call.arguments, context)
+
+    async def call(self, tx: Tx, call: Call) -> Any:
+        async with asyncio.timeout(call.tool.timeout_seconds):
+            code, context = self._ready(tx, call)
+            return await code.commit(call.arguments, context)
+
+    def _ready(self, tx: Tx, call: Call) -> tuple[Tool, ToolContext]:
+        implementation = self._implementations[call.tool.name]
+        run = call.run
+        context = ToolContext(
+            tenant_id=run.tenant_id,
+            user_id=run.user_id,
+            conversation_id=run.conversation_id,
+            run_id=run.id,
+            effect_key=effect_key(run.id, call.index),
+            zone=run.zone,
+            locale=run.locale,
+            currency=call.currency,
+            now=call.now,
+            deadline=call.now + timedelta(seconds=call.tool.timeout_seconds),
+            new_id=tx.ids.uuid7(),
+            tx=ModuleTx(tx, implementation.sql),
+        )
+        return implementation.tool, context
+
+
+__all__ = ["Arguments", "Implementation", "PythonExecutor", "import_tools"]

@@ -1,0 +1,133 @@
+"""Commit: authorise, open the attempt, call, settle. One transaction, all or nothing (design 02 §4, §5).
+
+Class `local`: the tool's business write, its completion and its event are in the transaction that holds the
+run's row, opened under the start fence. Class `none`: the tool reads first, in a snapshot; its observation
+is stored the same way. A tool that fails leaves nothing but the record of its failure, in a second
+transaction under the same fence.
+
+What was done can always be read: a stored outcome is given to any fence of the same run, also after the run
+moved on or was taken over, because nothing new is started by that (I05). Everything else is for the fence
+that holds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from fencepost_contracts import canonical
+from fencepost_contracts.tools import CommitAnswer, CommitRequest, InProgress
+from fencepost_domain.action import Action
+from fencepost_domain.decision import Decision, NewEvent
+from fencepost_domain.effect import effect_key
+from fencepost_domain.errors import Conflict
+from fencepost_domain.fence import Fence, FenceKind
+from fencepost_domain.vocabulary import ActionStatus, EffectClass, EffectState, Ev
+from fencepost_runtime.failpoints import ahit
+from fencepost_store import actions as store
+from fencepost_store.effects import Outcome, lock_effect, open_attempt, settle_attempt
+from fencepost_store.record import record
+from fencepost_store.runs import lock_run
+from fencepost_store.transaction import Tx
+
+from fencepost_tool_gateway.judge import Authorised, authorise, look, to_answer
+from fencepost_tool_gateway.execute import ToolFailed, observe, run_local
+from fencepost_tool_gateway.gateway import Gateway
+
+MOST_ACTIONS: Final = 10  # of a lineage, where its budget names no other number
+_STATUS: Final = {EffectState.COMPLETED: ActionStatus.COMMITTED, EffectState.FAILED: ActionStatus.FAILED}
+_EVENT: Final = {EffectState.COMPLETED: Ev.ACTION_COMMITTED, EffectState.FAILED: Ev.ACTION_FAILED}
+
+Produce = Callable[[Tx, Authorised], Awaitable[Outcome]]
+
+
+async def commit(gateway: Gateway, fence: Fence, request: CommitRequest) -> CommitAnswer | InProgress:
+    """The action's outcome, stored or made now.
+
+    Raises FenceLost, Conflict (the codes of contracts.tools), Tampered, NotFound, Refused token_refused or
+    simulation, Unavailable when the database can't be asked: the caller repeats the same commit.
+    """
+    tenant = await gateway.tenant_of(fence.run_id)
+    executor = gateway.catalogs.executor
+
+    async def local(tx: Tx, may: Authorised) -> Outcome:
+        return await run_local(executor, tx, may.bound, may.call, may.action)
+
+    async with gateway.store.snapshot(tenant) as tx:
+        may = await look(gateway, tx, fence, request)
+        if not isinstance(may, Authorised):
+            return may
+        produce: Produce = local
+        if may.action.effect_class is EffectClass.NONE:
+            produce = _given(await observe(executor, tx, may.bound, may.call, may.action))
+    await ahit("gateway.attempt.before_start")
+    try:
+        answer = await gateway.store.run(tenant, lambda tx: _attempt(gateway, tx, fence, request, produce))
+    except ToolFailed as failed:
+        known = _given(failed.outcome)
+        answer = await gateway.store.run(tenant, lambda tx: _attempt(gateway, tx, fence, request, known))
+    await ahit("gateway.business.after_commit")
+    return answer
+
+
+def _given(outcome: Outcome) -> Produce:
+    """An outcome that is known already: an observation, or a failure after its rollback."""
+
+    async def produce(_: Tx, __: Authorised) -> Outcome:
+        return outcome
+
+    return produce
+
+
+async def _attempt(
+    gateway: Gateway, tx: Tx, fence: Fence, request: CommitRequest, produce: Produce
+) -> CommitAnswer | InProgress:
+    """The one transaction: everything is judged again on locked rows, then done, settled and told."""
+    may = await authorise(gateway, tx, await lock_run(tx, fence.run_id), fence, request)
+    if not isinstance(may, Authorised):
+        return may
+    await _open(gateway, tx, may)
+    outcome = await produce(tx, may)
+    await _settle(gateway, tx, fence, may, outcome)
+    await ahit("gateway.business.before_commit")
+    return to_answer(outcome, replayed=False)
+
+
+async def _open(gateway: Gateway, tx: Tx, may: Authorised) -> None:
+    action, around = may.action, may.around
+    await store.spend_token(tx, action)
+    await store.count_action(tx, around.root_run_id, MOST_ACTIONS)
+    if await lock_effect(tx, action.run_id, action.index) is not None:
+        raise Conflict("reconcile", "an attempt of this action was opened before")
+    await open_attempt(
+        tx,
+        action,
+        root_run_id=around.root_run_id,
+        request=canonical.dumps({"tool": action.tool, "arguments": json.loads(action.arguments)}),
+        boot=gateway.boot,
+        timeout_seconds=may.call.tool.timeout_seconds,
+    )
+    await ahit("gateway.attempt.after_start")
+
+
+async def _settle(gateway: Gateway, tx: Tx, fence: Fence, may: Authorised, outcome: Outcome) -> None:
+    action = may.action
+    if not await settle_attempt(tx, action, 1, outcome, boot=gateway.boot):
+        raise Conflict("reconcile", "the attempt was settled by another")
+    await store.end_action(tx, action, _STATUS[outcome.state])
+    event = NewEvent(tx.ids.uuid7(), _EVENT[outcome.state], _told(action, outcome), gateway.actor)
+    await record(tx, may.run, Decision(None, events=(event,), fence=fence, fence_kind=FenceKind.START))
+
+
+def _told(action: Action, outcome: Outcome) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "index": action.index,
+        "n": action.n,
+        "tool": action.tool,
+        "arguments_hash": action.arguments_hash,
+        "effect_key": effect_key(action.run_id, action.index),
+        "effect_class": str(action.effect_class),
+        "attempt": 1,
+    }
+    return {**told, "result": outcome.result} if outcome.error is None else {**told, "error": outcome.error}

@@ -1,0 +1,125 @@
+"""The tool-gateway's process: settings, contracts, database, HTTP. The only way out to the world."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import Final
+
+from fencepost_contracts.loader import ContractRefused
+from fencepost_contracts.modules import module_dirs
+from fencepost_domain.errors import FencepostError
+from fencepost_runtime.health import Check
+from fencepost_runtime.keys import load_key_ring, load_secret
+from fencepost_runtime.lifecycle import run_service, run_until_stopped
+from fencepost_runtime.logging import get_logger, set_up_logging
+from fencepost_runtime.loop import run_every
+from fencepost_runtime.secrets import register_secret
+from fencepost_runtime.server import serve_http
+from fencepost_runtime.settings import GatewaySettings, SettingsError, load_settings
+from fencepost_runtime.system import SystemClock, SystemIds
+from fencepost_runtime.telemetry import set_up_telemetry
+from fencepost_store.catalogs import unsafe_durability
+from fencepost_store.engine import make_engine
+from fencepost_store.migrate import schema_is_current
+from fencepost_store.transaction import Store
+
+from fencepost_tool_gateway.app import make_app
+from fencepost_tool_gateway.catalog import Catalogs
+from fencepost_tool_gateway.gateway import Gateway
+
+log = get_logger(__name__)
+RELOAD_EVERY: Final = timedelta(seconds=2)  # how soon a changed contract is published
+
+
+class UnsafeDurability(FencepostError):
+    """The server may forget what it said it committed."""
+
+    code = "unsafe_durability"
+
+
+class SchemaNotReady(FencepostError):
+    """The database is not at this release's schema."""
+
+    code = "schema_not_ready"
+
+
+async def check_durability(store: Store) -> None:
+    """Raises UnsafeDurability while fsync, full_page_writes or synchronous_commit is off."""
+    async with store.transaction() as tx:
+        off = await unsafe_durability(tx)
+    if off:
+        raise UnsafeDurability(f"{', '.join(off)} off: a crash of the server would undo what was promised")
+
+
+async def serve(settings: GatewaySettings, stop: asyncio.Event) -> None:
+    """Run until `stop`. Raises SettingsError for contracts or a server that must not be worked with."""
+    clock, ids = SystemClock(), SystemIds()
+    secret = load_secret(settings.service_secret_file)
+    register_secret(secret)
+    keys = load_key_ring(settings.token_keys_file)
+    catalogs = Catalogs(module_dirs(settings.modules_dir))
+    try:
+        catalogs.load()
+    except ContractRefused as error:
+        raise SettingsError(str(error)) from None
+    engine = make_engine(
+        settings.database_url, size=settings.database_pool_size, application="fencepost-gateway"
+    )
+    store = Store(engine, ids)
+    try:
+        await _check_server(settings, store)
+        new = await catalogs.publish(store)
+        gateway = Gateway(store, catalogs, keys, ids, str(ids.uuid7()))
+        log.info("gateway.ready", catalogs_new=new, boot=gateway.boot, port=settings.gateway_port)
+        app = make_app(gateway, secret, _checks(settings, store))
+        await run_until_stopped(
+            stop,
+            serve_http(app, settings.gateway_host, settings.gateway_port, stop, _announce),
+            run_every(lambda: catalogs.reload(store), RELOAD_EVERY, stop, "reload_contracts", clock),
+        )
+    finally:
+        await store.close()
+
+
+def _announce(port: int) -> None:
+    log.info("gateway.listening", port=port)
+
+
+async def _check_server(settings: GatewaySettings, store: Store) -> None:
+    if settings.allow_unsafe_durability:
+        log.warning("gateway.durability_not_checked")
+        return
+    try:
+        await check_durability(store)
+    except UnsafeDurability as error:
+        raise SettingsError(f"FENCEPOST_DATABASE_URL: {error}") from None
+
+
+def _checks(settings: GatewaySettings, store: Store) -> dict[str, Check]:
+    async def database() -> None:
+        if not await schema_is_current(settings.database_url):
+            raise SchemaNotReady
+
+    checks: dict[str, Check] = {"database": database}
+    if not settings.allow_unsafe_durability:
+        checks["durability"] = lambda: check_durability(store)
+    return checks
+
+
+async def run(stop: asyncio.Event) -> None:
+    settings = load_settings(GatewaySettings)
+    set_up_logging("gateway", settings.log_level, settings.log_format)
+    flush = set_up_telemetry("gateway")
+    try:
+        await serve(settings, stop)
+    finally:
+        flush()
+
+
+def main() -> None:
+    run_service(run)
+
+
+if __name__ == "__main__":
+    main()
