@@ -112,7 +112,7 @@ class GatewaySettings(CommonSettings):
     gateway_port: int = 8081
     token_keys_file: Path  # HMAC keys of prepared actions; lost keys void open approvals
     service_secret_file: Path  # what a worker shows to be let in
-    allow_unsafe_durability: bool = False  # tests only: a server that may forget a COMMIT breaks every promise
+    allow_unsafe_durability: bool = False  # tests only: a forgotten COMMIT breaks every promise
     secrets_dir: Path | None = None  # credentials of tools, one file each
 
 
