@@ -21,7 +21,7 @@ from fencepost_domain.decision import Decision, Finalization, FinalMessage, NewE
 from fencepost_domain.fence import Fence
 from fencepost_domain.interrupt import decide_resolution
 from fencepost_domain.lease import owner_of
-from fencepost_domain.run import decide_finalize, decide_pause, decide_stop, stopped
+from fencepost_domain.run import decide_finalize, decide_park, decide_pause, decide_stop, stopped
 from fencepost_domain.vocabulary import (
     ActionStatus,
     EffectClass,
@@ -32,6 +32,7 @@ from fencepost_domain.vocabulary import (
     Risk,
     RunStatus,
     Stop,
+    WaitingOn,
 )
 from fencepost_runtime.system import SystemIds
 from fencepost_store import actions, effects, interrupts
@@ -221,6 +222,21 @@ class Lives:
                 wakes_seen=held.run.wakes if wakes_seen is None else wakes_seen,
                 event_id=tx.ids.uuid7(),
             )
+
+    async def park_on_tool(self, held: Claim, *, wakes_seen: int | None = None) -> Recorded:
+        """Wait for an outcome that comes from outside, polled from now on."""
+        async with self.worker.transaction() as tx:
+            locked = await lock_run(tx, held.run.id)
+            decision = decide_park(
+                locked.run,
+                held.fence,
+                tx.ids.uuid7(),
+                waiting_on=WaitingOn.TOOL,
+                wakes_seen=held.run.wakes if wakes_seen is None else wakes_seen,
+                now=locked.now,
+                poll_at=locked.now,
+            )
+            return await record(tx, locked.run, decision)
 
     async def waiting(self, **more: Any) -> tuple[Claim, UUID]:
         """A run that waits for an approval of its action 0; the claim it had and the interrupt's id."""

@@ -210,7 +210,7 @@ def decide_pause(run: Run, event_id: UUID, *, actor: str, now: datetime) -> Deci
         RunStatus.PAUSED,
         sets={"paused_until": now + PERSON_WAITS, **_stop_clock(run, now)},
         events=(event,),
-        release=run.status is RunStatus.QUEUED,
+        release=True,
     )
 
 

@@ -36,8 +36,12 @@ WITH RECURSIVE versions AS MATERIALIZED (
                    AND q.tenant_id = t.tenant_id AND q.available_at <= clock_timestamp()
                    AND NOT EXISTS (SELECT FROM agent.conversations c
                                     WHERE c.id = q.conversation_id AND c.holder_run_id <> q.id)
-                   AND NOT EXISTS (SELECT FROM agent.runs e
-                                    WHERE e.conversation_id = q.conversation_id AND e.status = 'queued' AND e.id < q.id)
+                   -- Its holder goes on first, also before an older run that came back from a person meanwhile: that
+                   -- one can't be claimed while the conversation is held, and each would wait for the other.
+                   AND (EXISTS (SELECT FROM agent.conversations c
+                                 WHERE c.id = q.conversation_id AND c.holder_run_id = q.id)
+                        OR NOT EXISTS (SELECT FROM agent.runs e
+                                        WHERE e.conversation_id = q.conversation_id AND e.status = 'queued' AND e.id < q.id))
                  ORDER BY q.rank
                  LIMIT :limit
             ) AS r
