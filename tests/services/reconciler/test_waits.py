@@ -176,7 +176,7 @@ async def test_a_run_waits_for_its_version_until_it_is_served(lives: Lives) -> N
     assert await lives.violations() == []
 
 
-async def test_work_that_nobody_serves_is_told_of(lives: Lives, caplog: pytest.LogCaptureFixture) -> None:
+async def test_work_that_nobody_serves_is_told_of(lives: Lives) -> None:
     run_id = await lives.queued()
     loop = WorkerVersions(lives.reconciler)
     assert counts(await loop.run_once()) == {}, "a minute's grace"

@@ -1,0 +1,118 @@
+"""Pruning, partitions, the walk over the chains, and the process as a whole."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import sys
+from pathlib import Path
+
+import httpx
+from fencepost_reconciler.loops.prune import Prune
+from fencepost_reconciler.loops.verify_chain import VerifyChain
+from fencepost_reconciler.main import make_loops
+from fencepost_runtime.settings import ReconcilerSettings
+from fencepost_runtime.system import SystemClock
+from fencepost_runtime.wake.none import SilentPublisher
+from structlog.testing import capture_logs
+
+from tests.support.eventually import eventually
+from tests.support.lives import Lives, counts
+
+OLD = {"agent.feed": "at", "agent.outbox": "published_at", "agent.inbox": "received_at"}
+
+
+async def test_what_is_past_its_time_is_pruned_and_the_rest_kept(lives: Lives) -> None:
+    await lives.queued()
+    await lives.queued()
+    for consumer in ("a", "b"):
+        await lives.sql(
+            "INSERT INTO agent.inbox (consumer, event_id) VALUES (%s, %s)", consumer, lives.ids.uuid7()
+        )
+    for table, column in OLD.items():
+        await lives.age(table, column, f"ctid = (SELECT min(ctid) FROM {table})", by="15 days ago")
+    before = {table: await size(lives, table) for table in OLD}
+    assert counts(await Prune(lives.reconciler).run_once()) == {"feed": 1, "outbox": 1, "inbox": 1}
+    assert {table: await size(lives, table) for table in OLD} == {table: n - 1 for table, n in before.items()}
+    unpublished = await lives.sql("SELECT count(*) AS n FROM agent.outbox WHERE published_at IS NULL")
+    assert unpublished == [{"n": 1}], "what was never published is never pruned"
+
+
+async def size(lives: Lives, table: str) -> int:
+    [row] = await lives.sql(f"SELECT count(*) AS n FROM {table}")
+    return int(row["n"])
+
+
+async def test_partitions_are_made_ahead(lives: Lives) -> None:
+    [(name)] = await lives.sql(
+        "SELECT max(c.relname) AS name FROM pg_class c WHERE c.relname ~ '^run_events_[0-9]{6}$'"
+    )
+    await lives.sql(f"DROP TABLE agent.{name['name']}")
+    assert counts(await Prune(lives.reconciler).run_once()) == {"partitions": 1}
+    await lives.queued()
+    assert await size(lives, "agent.run_events_default") == 0
+
+
+async def test_the_walk_finds_an_altered_event_and_starts_again(lives: Lives) -> None:
+    runs = [await lives.queued() for _ in range(5)]
+    walk = VerifyChain(lives.reconciler, batch=2)
+    assert [counts(await walk.run_once()) for _ in range(3)] == [{}] * 3
+    await lives.sql("ALTER TABLE agent.run_events DISABLE TRIGGER ALL")
+    await lives.sql("UPDATE agent.run_events SET actor = 'user:mallory' WHERE run_id = %s", runs[3])
+    with capture_logs() as lines:
+        assert [counts(await walk.run_once()) for _ in range(3)] == [{}, {"violations": 1}, {}]
+    [line] = [line for line in lines if line["event"] == "integrity.violated"]
+    assert (line["check"], line["subject"]) == ("i20_chain_verifies", f"run {runs[3]} seq 1")
+
+
+async def test_every_loop_is_wired(lives: Lives) -> None:
+    """A loop nobody runs is a state nobody leaves."""
+    folder = Path(make_loops.__code__.co_filename).parent / "loops"
+    written = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    settings = ReconcilerSettings(database_url="postgresql://nobody@localhost/none")
+    wired = {loop.name for loop in make_loops(lives.reconciler, SilentPublisher(), SystemClock(), settings)}
+    assert wired == written
+
+
+async def test_the_process_sweeps_answers_probes_and_stops(lives: Lives) -> None:
+    lost = await lives.lost()
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "fencepost_reconciler.main"),
+        env={
+            **os.environ,
+            "FENCEPOST_RECONCILER_DATABASE_URL": lives.database.dsn("reconciler"),
+            "FENCEPOST_LEASE_SECONDS": "0.9",
+            "FENCEPOST_BEAT_SECONDS": "0.3",
+            "FENCEPOST_SWEEP_SECONDS": "0.1",
+        },
+        stderr=asyncio.subprocess.PIPE,
+    )
+    assert process.stderr is not None
+    try:
+        log = ""
+        while (ready := re.search(r'"health_port": (\d+)', log)) is None:
+            line = (await process.stderr.readline()).decode()
+            assert line, log
+            log += line
+        address = f"http://127.0.0.1:{ready[1]}"
+        async with httpx.AsyncClient() as client:
+            assert (await client.get(f"{address}/healthz")).status_code == 200
+
+            async def ready_now() -> bool:
+                return (await client.get(f"{address}/readyz")).status_code == 200
+
+            await eventually(ready_now)
+
+        async def taken() -> bool:
+            return await lives.status(lost.run.id) == "queued"
+
+        await eventually(taken)
+        process.send_signal(signal.SIGTERM)
+        log += (await process.stderr.read()).decode()
+        assert await process.wait() == 0, log
+        assert "loop.failed" not in log, log
+    finally:
+        if process.returncode is None:
+            process.kill()
