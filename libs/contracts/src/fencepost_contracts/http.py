@@ -29,7 +29,7 @@ MAX_NOTE: Final = 2_000
 MAX_METADATA: Final = 16
 LONGEST_DEADLINE_SECONDS: Final = 30 * 24 * 3600
 LONGEST_WAIT_SECONDS: Final = 60  # of `Prefer: wait=N`
-MAX_PAGE: Final = 100
+MAX_PAGE: Final = 200
 IDEMPOTENCY_KEY_PATTERN: Final = r"[\x21-\x7e]{1,255}"
 CANONICAL_UUID: Final = r"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
 

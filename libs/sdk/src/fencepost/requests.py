@@ -29,7 +29,11 @@ def _id(value: object) -> str:
 
 def create_run(text: str, key: str, *, wait: int | None = None, **rest: Any) -> Request:
     """A new run. rest: module, conversation_id, on_busy, metadata, deadline_seconds, budget, locale, zone."""
-    given = {name: rest.pop(name) for name in ("locale", "zone", "attachments") if rest.get(name) is not None}
+    given = {
+        name: rest.pop(name)
+        for name in ("locale", "zone", "currency", "attachments")
+        if rest.get(name) is not None
+    }
     body = {"input": {"text": text, **given}, **{k: v for k, v in rest.items() if v is not None}}
     return Request("POST", "/v1/runs", body, key=key, headers={"Prefer": f"wait={wait}"} if wait else {})
 

@@ -128,7 +128,7 @@ def idempotency_key(request: Request, *, required: bool = True) -> str | None:
 
 
 def limit_of(request: Request) -> int:
-    """`?limit=`, 1 to 100, 20 by default."""
+    """`?limit=`, 1 to 200, 20 by default."""
     text = one_query(request, "limit")
     if text is None:
         return 20
