@@ -31,7 +31,7 @@ _RULES: Final[Mapping[str, tuple[str | int, ...]]] = {
     "women": ("fixed", 3, 8),
     "children": ("fixed", 6, 1),
     "teachers_cn": ("fixed", 9, 10),
-    "winter_solstice": ("term", "冬至"),
+    "winter_solstice": ("term", "DONG_ZHI"),
     "singles": ("fixed", 11, 11),
     "mlk": ("nth", 1, 3, 0),
     "presidents": ("nth", 2, 3, 0),

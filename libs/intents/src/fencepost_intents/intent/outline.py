@@ -1,0 +1,214 @@
+"""The requests of a text, outermost first: which clauses belong to which, and what of it is only payload.
+
+Read clause by clause. A clause with a cue begins a request; what follows without one belongs to it; what it carries
+as payload (a text to translate, a reminder's title) begins no request of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from fencepost_intents.intent import guards
+from fencepost_intents.intent.clauses import Clause
+from fencepost_intents.intent.cues import compiled
+from fencepost_intents.intent.ledger_words import is_shared, reports_money
+
+# Intents whose text goes on to the end, or to a strong joint with a new command.
+_SWALLOWS: Final = frozenset(("translate", "email.draft", "presentation.create", "document.ask"))
+_CREATES: Final = frozenset(("reminder.create", "ledger.add", "email.draft", "presentation.create", "reminder.cancel", "reminder.change"))
+_LEADS_ZH: Final = ("请", "帮我", "麻烦", "你", "再", "也", "给我", "并", "和", "然后", "顺便", "，", " ", "我", "把", "将", "能", "可以", "记得")
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """An intent and the code points [start, end) of the words that carry it."""
+
+    intent: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request: its intent, its stretch of the text, its cue."""
+
+    intent: str
+    start: int
+    end: int
+    cue: Cue
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """All requests in order. `refused`: a wish was negated or withdrawn. `open`: it hangs on a condition or a tale."""
+
+    requests: tuple[Request, ...]
+    refused: bool = False
+    conditional: bool = False
+    tale: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """What stands where in the text: times with a clock or a day, and amounts; all code points."""
+
+    times: Sequence[tuple[int, int, bool]]
+    amounts: Sequence[tuple[int, int]]
+
+
+def outline(masked: str, clauses: Sequence[Clause], seen: Sighting, zh: bool) -> Outline:
+    """Reads the clauses in order."""
+    return _Reading(masked, seen, zh).run(clauses)
+
+
+class _Reading:
+    def __init__(self, masked: str, seen: Sighting, zh: bool) -> None:
+        self.masked, self.seen, self.zh = masked, seen, zh
+        self.found: list[Request] = []
+        self.pending: int | None = None
+        self.refused = self.conditional = self.tale = False
+
+    def run(self, clauses: Sequence[Clause]) -> Outline:
+        for clause in clauses:
+            self._clause(clause)
+        if self.pending is not None and self.found and self.found[-1].end <= self.pending:
+            self.found[-1] = replace(self.found[-1], end=clauses[-1].end)
+        return Outline(tuple(self.found), self.refused, self.conditional, self.tale)
+
+    def _clause(self, clause: Clause) -> None:
+        text = self.masked[clause.start : clause.end]
+        last = self.found[-1] if self.found else None
+        if last and last.intent in _SWALLOWS and not clause.strong:
+            self._extend(clause)
+            return
+        if (withdrawn := guards.WITHDRAWN.search(text)) and (last or self.pending is not None or withdrawn.start() > 0):
+            self.found.clear()
+            self.pending, self.refused = None, True
+            return
+        cue = self._cue(clause)
+        if cue is not None and last and not self._begins(cue, clause, last):
+            cue = None
+        if cue is None:
+            self._plain(clause, text, last)
+            return
+        if guards.is_conditional(text, self.zh) and cue.intent in _CREATES and cue.intent != "email.draft":
+            self.conditional = True
+            return
+        if cue.intent == "reminder.create" and self._is_no_wish(cue, clause, text):
+            return
+        if guards.is_refused(self.masked[clause.start : cue.start].rstrip(), self.zh) and cue.intent in _CREATES:
+            self.refused = True
+            return
+        start = clause.start if self.pending is None else self.pending
+        self.pending = None
+        self.found.append(Request(cue.intent, start, clause.end, cue))
+
+    def _is_no_wish(self, cue: Cue, clause: Clause, text: str) -> bool:
+        if guards.is_refused(self.masked[clause.start : cue.start].rstrip(), self.zh):
+            self.refused = True
+            return True
+        if guards.is_tale(text, self.zh):
+            self.tale = True
+            return True
+        return False
+
+    def _begins(self, cue: Cue, clause: Clause, last: Request) -> bool:
+        """Whether a cue after another request begins a new one, rather than standing in its payload."""
+        if last.intent in _SWALLOWS:
+            return clause.strong
+        if clause.strong:
+            return True
+        head = self.masked[clause.start : cue.start].strip(" ,")
+        if last.intent == "reminder.create":
+            if cue.intent == "reminder.create":
+                # 提醒我买牛奶，记得带钱 is one; with a time of its own it is another.
+                return self._has_time(clause) and self._has_time_in(last.start, last.end)
+            return len(head) <= 6 or self._is_lead(head)
+        if cue.intent == last.intent and cue.intent not in ("ledger.add", "reminder.change", "reminder.cancel"):
+            return False
+        return True
+
+    def _is_lead(self, head: str) -> bool:
+        return self.zh and all(any(head.startswith(lead) for lead in _LEADS_ZH) for _ in head[:1])
+
+    def _plain(self, clause: Clause, text: str, last: Request | None) -> None:
+        """A clause without a cue of its own."""
+        if guards.is_conditional(text, self.zh) and (last is None or last.intent == "reminder.create"):
+            if last is not None and not self.zh and not text.lstrip().startswith(("if", "unless", "when", "once")):
+                self._extend(clause)
+                return
+            self.conditional = True
+            self.found = [one for one in self.found if one.intent != "reminder.create"]
+            self.refused = self.refused or last is not None
+            return
+        amounts = self._amounts_in(clause)
+        if amounts and (last is None or last.intent == "ledger.add") and self._reports(text, amounts):
+            self._another_entry(clause, text, last)
+            return
+        if last and last.intent == "reminder.create" and self._is_parallel(clause, last):
+            self.found.append(Request("reminder.create", clause.start, clause.end, Cue("reminder.create", clause.start, clause.start)))
+            return
+        if last:
+            self._extend(clause)
+        elif self.pending is None:
+            self.pending = clause.start
+
+    def _another_entry(self, clause: Clause, text: str, last: Request | None) -> None:
+        if last and (is_shared(text) or not self._amounts_between(last.start, last.end)):
+            self._extend(clause)  # the share of a sum, or the amount of "记一笔"
+            return
+        start = clause.start if self.pending is None or last else self.pending
+        self.pending = None
+        self.found.append(Request("ledger.add", start, clause.end, Cue("ledger.add", clause.start, clause.start)))
+
+    def _reports(self, text: str, amounts: int) -> bool:
+        return not guards.is_refused(text, self.zh) and reports_money(text, self.zh, amounts)
+
+    def _is_parallel(self, clause: Clause, last: Request) -> bool:
+        """提醒我九点开会，十一点交报告: a second time with a second thing to do."""
+        starts = [one for one in self.seen.times if one[2] and clause.start <= one[0] <= clause.start + 4 and one[1] <= clause.end]
+        if not starts or not self._has_time_in(last.start, last.end):
+            return False
+        rest = self.masked[starts[0][1] : clause.end].strip(" ,")
+        title = self.masked[last.cue.end : last.end].strip(" ,")
+        return len(rest) >= 2 and bool(title)
+
+    def _extend(self, clause: Clause) -> None:
+        self.found[-1] = replace(self.found[-1], end=clause.end)
+
+    def _has_time(self, clause: Clause) -> bool:
+        return self._has_time_in(clause.start, clause.end)
+
+    def _has_time_in(self, start: int, end: int) -> bool:
+        return any(start <= one[0] and one[1] <= end for one in self.seen.times)
+
+    def _amounts_in(self, clause: Clause) -> int:
+        return self._amounts_between(clause.start, clause.end)
+
+    def _amounts_between(self, start: int, end: int) -> int:
+        return sum(start <= one[0] and one[1] <= end for one in self.seen.amounts)
+
+    def _cue(self, clause: Clause) -> Cue | None:
+        """The earliest cue of a clause; at one place, the first of the table."""
+        best: Cue | None = None
+        for intent, pattern in compiled("zh" if self.zh else "en"):
+            found = pattern.search(self.masked, clause.start, clause.end)
+            if found is not None and (best is None or found.start() < best.start):
+                best = Cue(intent, found.start(), found.end())
+        if best is None or best.intent != "reminder.create":
+            return best
+        return self._checked(best, clause)
+
+    def _checked(self, cue: Cue, clause: Clause) -> Cue | None:
+        """Weak cues of a reminder (叫我, 记得, "remember to") need a time beside them."""
+        word = self.masked[cue.start : cue.end]
+        weak = word.startswith(("叫我", "喊我", "通知我", "呼我", "催我", "记得", "别忘", "不要忘", "勿忘", "切记", "remember to", "帮我记", "给我记", "请记", "记一下", "记住", "记着", "记下"))
+        if weak and not any(one in word for one in ("起床", "醒", "一声")):
+            start = clause.start if self.pending is None else self.pending
+            if not self._has_time_in(start, clause.end):
+                return None
+            if word.startswith(("帮我记", "给我记", "请记", "记一下", "记下")) and self._amounts_between(start, clause.end):
+                return Cue("ledger.add", cue.start, cue.end)
+        return cue

@@ -1,0 +1,262 @@
+"""The slots of reminders: which of the times is the reminder's own, and what is its title."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any, Final
+
+from fencepost_intents.intent import guards
+from fencepost_intents.intent.languages import attendees
+from fencepost_intents.intent.outline import Request
+from fencepost_intents.intent.reading import Located, Reading, complete_each_other, joined
+from fencepost_intents.intent.titles import cut
+from fencepost_intents.result import SlotValue, Span, TimeResult
+
+_ALARM: Final = re.compile(r"闹钟|闹铃|倒计时|计时器?|定时器|起床|叫醒|\balarms?\b|\btimers?\b|\bwake (?:me|us)\b|\bcountdown\b")
+_TIMER: Final = re.compile(r"倒计时|计时|定时器|\btimers?\b|\bcountdown\b")
+_EVENT: Final = re.compile(r"(?:会议|会面|电话会|碰头会|例会|面试|聚会|约会|见面|开会|会|日程|行程|活动|事件|meeting|appointment|appt|event|call with|conference|get-?together|lunch with|dinner with|interview|standup|1:1|one on one|one-on-one|calendar|schedule|agenda|diary|planner|schedule)$")
+_ZH_VERB: Final = re.compile(r"^(?:请|帮我|麻烦|给我|在?我?(?:的)?(?:日历|日程表?|行事历)(?:上|里|中)?|安排|预约|预定|创建|新建|添加|增加|加|设置?|定|约|组织|召集|建|记|放|一个|一场|个|场|一下|下|到|日历|日程|上|里|在|我的?|的|\s)+")
+_EN_VERB: Final = re.compile(
+    r"^(?:(?:please|can you|could you|would you|i need you to|i need to|i want to|i'd like to|let's|hey|schedule|arrange|set up|setup|set|organize|plan|create|make|add|put|book|mark|save|enter|insert|pencil in|block off|block out|block|an?|the|my|our|me|new|up|in|calendar event|event|calendar|entry|for|called|titled|named|need|have|on|to|of|note)(?![\w'])[ :,]*)+"
+)
+_EN_PLACE: Final = re.compile(r"\b(?:(?:on|to|in|into|onto) (?:my |the |our )?(?:calendar|schedule|agenda|diary|to-?do(?: list)?|planner))\b")
+_ZH_PLACE: Final = re.compile(r"(?:加|添加|放|写|记|存)?(?:到|进|入|在)(?:我的?)?(?:日历|日程表?|行事历|备忘录|待办|清单)(?:上|里|中)?")
+_ALL: Final = re.compile(r"所有|全部|全都|一切|每个|\ball\b|\bevery\b|\beverything\b|\bentire\b|清空")
+_NOUNS: Final = re.compile(r"提醒事项|提醒|闹钟|闹铃|待办事项|待办|备忘录?|日程|日历|行事历|\b(?:reminders?|alarms?|timers?|calendar|schedule|agenda|events?)\b")
+_ZH_CHANGE: Final = re.compile(r"(?:改|推迟|延后|延迟|提前|挪|调整?|推后|顺延|变更|移|延|换|更改|修改)(?:到|成|为|至|晚|早|在)?")
+_EN_CHANGE: Final = re.compile(r"\b(?:to|until|till|by|back|forward|for|from now)\b")
+_EARLIER: Final = re.compile(r"提前|早|\b(?:forward|earlier|sooner|ahead|up by)\b")
+_VERBS: Final = re.compile(
+    r"取消掉?|删除掉?|删掉|删了|删去|去掉|关掉|关闭|关了|移除|清空|清除|撤销|停掉|停止|不要了|把|将|掉|不用再?|别再?|不必再?|不需要再?|提醒我们?|改(?:到|成|为|至|在)?|推迟(?:到)?|延后(?:到)?|提前(?:到)?|挪到?|调整?到?|修改|更改|一下|(?:的|了)$|"
+    r"\b(?:cancel|delete|remove|clear|erase|drop|dismiss|turn off|disable|take off|stop reminding me|stop reminding|stop|move|change|push|reschedule|postpone|delay|shift|update|edit|bring|modify|switch|snooze|adjust|my|the|that|this|all|of|about|for|to|back|forward|by|from|on|at|please|can you|could you|reminding me|me|i have|set|until|a|an|up|out|off)\b"
+)
+
+
+def create_slots(reading: Reading, request: Request) -> tuple[dict[str, Any], tuple[str, ...], Located | None, list[Located]]:
+    """Slots, what is missing, the time used, and the expressions it was made of."""
+    window = (request.start, request.end)
+    is_timer = bool(_TIMER.search(reading.masked, *window))
+    used = own_time(reading, request, is_timer)
+    located = used[0] if used else None
+    if used and len(used) > 1:
+        located = joined(used[0], used[1])
+    slots: dict[str, Any] = {}
+    found: TimeResult | None = None
+    if located is not None:
+        found = reading.resolve(located, reading.setting(1, window))
+        slots["time"] = found
+    title = _title(reading, request, used)
+    if title is None and (alarm := _ALARM.search(reading.masked, *window)):
+        title = SlotValue(reading.text[alarm.start() : alarm.end()], alarm.span())
+    if title is not None:
+        slots["title"] = title
+    people = attendees(reading.text, reading.norm, window, reading.zh) if _is_event(reading, request) else None
+    if people is not None:
+        slots["attendees"] = people
+    missing = [] if title else ["title"]
+    if found is None or not is_settled(found, located):
+        missing.append("time")
+    return slots, tuple(missing), located, used
+
+
+def is_settled(found: TimeResult, located: Located | None) -> bool:
+    """Whether a reminder can be set by it: one reading, with a time of day, ahead."""
+    if found.kind in ("ambiguous", "duration", "date") or "already past" in found.inferred:
+        return False
+    if found.kind == "span" and located is not None and located.expr.clock is None:
+        return False
+    return found.has_clock
+
+
+def own_time(reading: Reading, request: Request, is_timer: bool = False) -> list[Located]:
+    """The reminder's own time, and the expression that completes it; other times stay in the title."""
+    candidates = [one for one in reading.times_in((request.start, request.end)) if is_timer or not one.is_length]
+    candidates = _after_correction(reading, request, candidates)
+    if not candidates:
+        return []
+    best = max(candidates, key=lambda one: (_weight(reading, request, one), -one.start))
+    if _weight(reading, request, best) < 0:
+        return []
+    if is_timer and best.is_length:
+        best.expr.mode = "after"
+        return [best]
+    for other in candidates:
+        if other is not best and complete_each_other(best.expr, other.expr) and _weight(reading, request, other) >= 0:
+            return [best, other]
+    return [best]
+
+
+def _after_correction(reading: Reading, request: Request, candidates: list[Located]) -> list[Located]:
+    """ "at 9, no wait, at 10": what stood before a correction is dropped when something stands behind it."""
+    for found in guards.CORRECTED.finditer(reading.masked, request.start, request.end):
+        later = [one for one in candidates if one.start >= found.start()]
+        if later:
+            kept = [one for one in candidates if one.end <= found.start() and complete_each_other(one.expr, later[0].expr)]
+            return kept + later
+    return candidates
+
+
+def _weight(reading: Reading, request: Request, one: Located) -> int:
+    norm, cue = reading.norm, request.cue
+    weight = 2 if one.has_clock or one.expr.recurrence else 0
+    before_cue = one.end <= cue.start
+    between = norm[cue.end : one.start].strip(" ,:") if one.start >= cue.end else ""
+    at_once = one.start >= cue.end and between in ("", "on", "at", "for", "要", "在", "去", "the", "to", "my", "this", "about", "我", "一下")
+    at_end = not norm[one.end : request.end].strip(" ,.!?。吧哦呢啊please") and one.start >= cue.end
+    inside = cue.start <= one.start and one.end <= cue.end
+    weight += 3 if before_cue or at_once or inside else 2 if at_end else 0
+    if norm[one.end : one.end + 1] == "的" and not before_cue and not at_once and not inside:
+        weight -= 3
+    if norm[one.start : one.end].endswith("'s") or norm[one.end : one.end + 2] == "'s":
+        weight -= 4
+    if one.expr.date and one.expr.date[0] in ("named_month", "named_year", "month", "week", "year", "quarter") and not (before_cue or at_once or at_end):
+        weight -= 2
+    return weight
+
+
+def _is_event(reading: Reading, request: Request) -> bool:
+    cue = reading.masked[request.cue.start : request.cue.end]
+    return bool(_EVENT.search(cue)) and "提醒" not in cue
+
+
+def _title(reading: Reading, request: Request, used: list[Located]) -> SlotValue | None:
+    text, norm, zh = reading.text, reading.norm, reading.zh
+    removed: list[Span] = [(one.start, one.end) for one in used]
+    window, cue = (request.start, request.end), request.cue
+    removed += [found.span() for found in guards.CORRECTED.finditer(reading.masked, *window)] if used else []
+    removed += _dropped_times(reading, request, used)
+    if _is_event(reading, request):
+        return _event_title(reading, request, removed)
+    after = cut(text, norm, (cue.end, request.end), removed, zh)
+    if after is not None:
+        return after
+    inside = cut(text, norm, (cue.start, cue.end), [*removed, *_shell(reading, request)], zh)
+    if inside is not None:
+        return inside
+    return cut(text, norm, (request.start, cue.start), removed, zh)
+
+
+def _dropped_times(reading: Reading, request: Request, used: list[Located]) -> list[Span]:
+    """Times that a correction took back: they are in no title."""
+    found = guards.CORRECTED.search(reading.masked, request.start, request.end)
+    if found is None or not used:
+        return []
+    return [(one.start, one.end) for one in reading.times_in((request.start, found.start())) if one not in used]
+
+
+def _shell(reading: Reading, request: Request) -> list[Span]:
+    """The verb and the noun of 设个交周报的提醒, "set a dentist reminder": what stands between is the title."""
+    cue = request.cue
+    words = reading.masked[cue.start : cue.end]
+    lead = re.match(
+        r"(?:提醒(?:一下|下)?(?:我们|我|咱们|咱|自己|本人|俺)?(?:一下|一声|下)?|设置?定?|定|订|上|调|建|加|弄|来|开|搞|整|安排|添加|新建|创建|增加|预约|新增|添|记|做|起|给我发?|帮我|叫我|喊我|通知我|叫醒我|记得|别忘了?|请|一下|好|了|一?个|一?条|下)+|"
+        r"(?:(?:set|create|make|add|put|schedule|start|need|want|give|get|have|new|place|leave|remind|wake|ping|nudge|alert|notify|send|me|us|up|an?|the|my|another|to|don't|dont|do|not|let|forget|remember|for|i|make|sure|that|never|help|it|know|when|tell|buzz|prompt|reminder)\b ?)+",
+        words,
+    )
+    spans = [(cue.start, cue.start + lead.end())] if lead else []
+    spans += [(cue.start + found.start(), cue.start + found.end()) for found in re.finditer(r"(?:的)?(?:提醒|闹钟|闹铃|日程|行程|待办|备忘|事件|倒计时|计时器|定时器|行事历)|\b(?:reminders?|alarms?|timers?|to-?do|countdown)\b", words)]
+    return spans
+
+
+def _event_title(reading: Reading, request: Request, removed: list[Span]) -> SlotValue | None:
+    """A meeting's title keeps its noun: "meeting with Bob"."""
+    norm = reading.norm
+    place = _ZH_PLACE if reading.zh else _EN_PLACE
+    removed = [*removed, *(found.span() for found in place.finditer(norm, request.start, request.end))]
+    removed += [found.span() for found in re.finditer(r"提醒(?:我|一下)*|\bremind me\b", norm[: request.end]) if found.start() >= request.start]
+    start = request.cue.start
+    verb = (_ZH_VERB if reading.zh else _EN_VERB).match(norm[start : request.end])
+    if verb:
+        removed.append((start, start + verb.end()))
+    found = cut(reading.text, norm, (start, request.end), removed, reading.zh)
+    return found or cut(reading.text, norm, (request.start, start), removed, reading.zh)
+
+
+def find_slots(reading: Reading, request: Request) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Slots of `reminder.list`: the days asked about."""
+    times = [one for one in reading.times_in((request.start, request.end)) if not one.is_length]
+    if not times:
+        return {}, ()
+    located = times[0]
+    for other in times[1:]:
+        if complete_each_other(located.expr, other.expr):
+            located = joined(located, other)
+    return {"period": reading.resolve(located, reading.setting(1))}, ()
+
+
+def cancel_slots(reading: Reading, request: Request) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Which reminder: by its time, its title, or all."""
+    window = (request.start, request.end)
+    times = [one for one in reading.times_in(window) if not one.is_length]
+    slots: dict[str, Any] = {}
+    located: Located | None = None
+    if times:
+        located = times[0]
+        for other in times[1:]:
+            if complete_each_other(located.expr, other.expr):
+                located = joined(located, other)
+        slots["time"] = reading.resolve(located, reading.setting(1))
+    title = _target(reading, window, [(one.start, one.end) for one in times])
+    if title is not None:
+        slots["title"] = title
+    if found := _ALL.search(reading.masked, *window):
+        slots["payload"] = SlotValue("all", found.span())
+    return slots, () if slots else ("title",)
+
+
+def _target(reading: Reading, window: Span, removed: list[Span]) -> SlotValue | None:
+    """The words that name an existing reminder."""
+    norm = reading.norm
+    removed = [*removed, *(found.span() for found in _NOUNS.finditer(norm, *window)), *(found.span() for found in _VERBS.finditer(norm, *window)),
+               *(found.span() for found in _ALL.finditer(norm, *window))]  # fmt: skip
+    return cut(reading.text, norm, window, removed, reading.zh)
+
+
+def change_slots(reading: Reading, request: Request) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Which reminder, and its new time (or how far it moves: a duration, negative for earlier)."""
+    window = (request.start, request.end)
+    times = reading.times_in(window)
+    marker = _marker(reading, request, times)
+    old = [one for one in times if one.end <= marker and not one.is_length]
+    new = [one for one in times if one.start >= marker]
+    slots: dict[str, Any] = {}
+    setting = reading.setting(1, window)
+    if old:
+        slots["period"] = reading.resolve(old[0], setting)
+    if new:
+        slots["time"] = _new_time(reading, request, old, new)
+    title = _target(reading, window, [(one.start, one.end) for one in times])
+    if title is not None:
+        slots["title"] = title
+    missing = [] if title or old else ["title"]
+    found = slots.get("time")
+    if not isinstance(found, TimeResult) or found.kind in ("ambiguous", "date") or (found.kind == "span" and new[0].expr.clock is None):
+        missing.append("time")
+    return slots, tuple(missing)
+
+
+def _new_time(reading: Reading, request: Request, old: list[Located], new: list[Located]) -> TimeResult:
+    located = new[0]
+    for other in new[1:]:
+        if complete_each_other(located.expr, other.expr):
+            located = joined(located, other)
+    if located.is_length:
+        found = reading.resolve(located, reading.setting(1))
+        if _EARLIER.search(reading.norm, request.start, request.end):
+            return replace(found, duration=f"-{found.duration}")
+        return found
+    if located.expr.clock and not located.expr.date and old and old[0].expr.date:
+        # 把明天九点的提醒改到十点: the day stays.
+        located = Located(replace(located.expr, date=old[0].expr.date, part=located.expr.part or old[0].expr.part), located.start, located.end)
+    return reading.resolve(located, reading.setting(1, (request.start, request.end)))
+
+
+def _marker(reading: Reading, request: Request, times: list[Located]) -> int:
+    """Where the new time begins: behind 改到, "to", "by"."""
+    pattern = _ZH_CHANGE if reading.zh else _EN_CHANGE
+    ends = [found.end() for found in pattern.finditer(reading.masked, request.start, request.end)]
+    for end in ends:
+        if any(0 <= one.start - end <= 12 for one in times):
+            return min(end, *(one.start for one in times if one.start >= end - 4)) if times else end
+    return times[-1].start if times else request.end

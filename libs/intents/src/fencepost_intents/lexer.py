@@ -1,0 +1,301 @@
+"""One pass over the normal form: tokens, each with a kind of one character, so that rules are patterns over kinds.
+
+    n number   o ordinal   h half   a a/an   k quarter   T clock (9:30)   L written date (2026-03-05)
+    D relative day   W weekday   M month name   P part of day   p this/next/last   q relative year   u unit
+    g 个   m 月   d 日/号   y 年   c 点/o'clock   f 分   x am/pm or ten-day third   X edge of a period   ^ "end of"
+    A after   B before   G ago   I in   N within   b by   t to   F from   v starting   w ending   & and   s glue   @ at
+    R every   r every other   Q daily...   z times   e except   O excepted   E weekend   H holiday
+    l lunar   i 初三   j 正月   Z zone   C currency   K 块   J 毛   ! minus   ~ short of   # a few   , comma   . other
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final
+
+from fencepost_intents import lexicon_en, lexicon_zh
+from fencepost_intents.numbers import (
+    EN_ONES, EN_ORDINALS, EN_SCALES, EN_TENS, NUMERALS, ZH_DIGITS, Number, read_arabic, read_en, read_zh, zh_run_end,
+)  # fmt: skip
+
+# Kinds written with two characters in the English lexicon, and their one-character form.
+_ONE_CHARACTER: Final = {"R2": "r", "c$": "J", "n2": "n"}
+
+
+@dataclass(slots=True)
+class Tokens:
+    """Parallel lists, one entry a token. `kinds` may be overwritten as tokens are used up."""
+
+    kinds: str
+    values: list[Any]
+    starts: list[int]
+    ends: list[int]
+
+
+def _by_first(words: dict[str, Any]) -> dict[str, tuple[tuple[str, Any], ...]]:
+    table: dict[str, list[tuple[str, Any]]] = {}
+    for word, entry in words.items():
+        table.setdefault(word[0], []).append((word, entry))
+    return {first: tuple(sorted(many, key=lambda one: -len(one[0]))) for first, many in table.items()}
+
+
+_ZH: Final = _by_first(lexicon_zh.WORDS)
+_EN_SINGLE: Final = {word: entry for word, entry in lexicon_en.WORDS.items() if " " not in word}
+_EN_PHRASES: Final[dict[str, tuple[tuple[str, Any], ...]]] = {}
+for _phrase, _entry in sorted(lexicon_en.WORDS.items(), key=lambda one: -len(one[0])):
+    if " " in _phrase:
+        _first = _phrase.partition(" ")[0]
+        _EN_PHRASES[_first] = (*_EN_PHRASES.get(_first, ()), (_phrase, _entry))
+
+_SPACE: Final = re.compile(r" +")
+_WORD: Final = re.compile(r"[a-z]+(?:['.&-](?=[a-z])[a-z]+)*\.?")
+_CLOCK: Final = re.compile(r"(\d{1,2})[:：](\d{2})(?::(\d{2}))?(?![\d:])(?: ?([ap])\.?m?\b\.?)?")
+_AMPM: Final = re.compile(r"(\d{1,2})(?:\.(\d{2}))? ?([ap])\.?m\b\.?")
+_DATES: Final = re.compile(
+    r"(?P<iso>(\d{4})-(\d{1,2})-(\d{1,2}))(?:[t ](?=\d{1,2}:))?"
+    r"|(?P<ymd>(\d{4})[/.](\d{1,2})[/.](\d{1,2}))(?!\d)"
+    r"|(?P<xyy>(\d{1,2})([/.-])(\d{1,2})\12(\d{4}|\d{2}))(?![\d.])"
+    r"|(?P<md>(\d{1,2})/(\d{1,2}))(?![\d/])"
+)
+_ORDINAL: Final = re.compile(r"(\d{1,2})(?:st|nd|rd|th)\b")
+_OFFSET: Final = re.compile(r"(?:utc|gmt) ?([+-])(\d{1,2})(?::?(\d{2}))?")
+_IANA: Final = re.compile(r"(?:asia|europe|america|australia|africa|pacific|atlantic)/[a-z_]+(?:/[a-z_]+)?")
+_NEXT_LAST: Final = re.compile(r"(下下下|下下|上上上|上上|下|上|这|本|当|那)(?:一|1)?个?(?=周|星期|礼拜|月(?![亮饼球])|季|年|双休)")
+_ZH_DECIMAL: Final = re.compile(
+    r"([零一二两三四五六七八九十百]+)点([零一二三四五六七八九]+)(?=个?(?:小时|钟头|天|万|亿|千|百|块|元|美|欧|英镑|倍|折|公里|米|斤|年|月|周|%))"
+)
+_ZH_ORDINAL: Final = re.compile(r"第([一二三四五六七八九十\d]{1,3})个?|最后(?:一|1)个?")
+_GLUED_UNIT: Final = re.compile(r"(?:hrs?|h|mins?|m|secs?|s|d|w)(?![a-z$])")
+_LUNAR_DAYS: Final = frozenset("一二三四五六七八九十")
+_UNIT_LETTERS: Final = {"h": "hour", "m": "minute", "s": "second", "d": "day", "w": "week"}
+_MONEY_UNITS: Final = frozenset("块元美欧英日港台")
+_URL: Final = re.compile(r"https?://\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+
+
+def lex(norm: str) -> Tokens:
+    """All tokens of a normal form, in one pass; time linear in its length."""
+    return _Lexer(norm).run()
+
+
+class _Lexer:
+    __slots__ = ("at", "ends", "kinds", "norm", "starts", "values")
+
+    def __init__(self, norm: str) -> None:
+        self.norm, self.at = norm, 0
+        self.kinds: list[str] = []
+        self.values: list[Any] = []
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+
+    def run(self) -> Tokens:
+        norm, size = self.norm, len(self.norm)
+        while self.at < size:
+            char = norm[self.at]
+            if char == " ":
+                found = _SPACE.match(norm, self.at)
+                self.at = found.end() if found else self.at + 1
+            elif "a" <= char <= "z":
+                self._latin()
+            elif "0" <= char <= "9":
+                self._digits()
+            elif char in _ZH or char in lexicon_zh.NEXT_LAST or char in "多余":
+                self._han(char)
+            elif char in NUMERALS:
+                self._numeral()
+            elif char in _EN_SINGLE:
+                kind, value = _EN_SINGLE[char]
+                self._put(kind, value, self.at + 1)
+            elif char in ",;":
+                self._put(",", None, self.at + 1)
+            elif char in "+-(" and char != "-":
+                self._put(char if char == "(" else ".", None, self.at + 1)
+            else:
+                self._other()
+        return Tokens("".join(self.kinds), self.values, self.starts, self.ends)
+
+    def _put(self, kind: str, value: Any, end: int) -> None:
+        self.kinds.append(_ONE_CHARACTER.get(kind, kind) if len(kind) > 1 else kind)
+        self.values.append(value)
+        self.starts.append(self.at)
+        self.ends.append(end)
+        self.at = end
+
+    def _other(self) -> None:
+        # Runs of unknown characters are one token, so that a pattern never sees through them.
+        if self.kinds and self.kinds[-1] == "." and self.ends[-1] == self.at and self.values[-1] is None:
+            self.ends[-1] = self.at = self.at + 1
+        else:
+            self._put(".", None, self.at + 1)
+
+    def _latin(self) -> None:
+        norm, at = self.norm, self.at
+        found = _WORD.match(norm, at)
+        end = found.end() if found else at + 1
+        word = norm[at:end]
+        if "/" in norm[end : end + 1] and (zone := _IANA.match(norm, at)):
+            return self._put("Z", zone.group(), zone.end())
+        if word.startswith(("utc", "gmt")) and (offset := _OFFSET.match(norm, at)):
+            return self._put("Z", _offset_name(offset), offset.end())
+        if norm[end : end + 1] == "@" and (link := _URL.match(norm, at)):
+            return self._put(".", "mail", link.end())
+        if word.startswith("http") and (link := _URL.match(norm, at)):
+            return self._put(".", "url", link.end())
+        for phrase, entry in _EN_PHRASES.get(word, ()):
+            stop = at + len(phrase)
+            if norm.startswith(phrase, at) and not norm[stop : stop + 1].isalnum():
+                return self._put(*entry, stop)
+        if word.endswith(".") and word not in _EN_SINGLE:
+            word, end = word[:-1], end - 1
+        entry = _EN_SINGLE.get(word)
+        if entry is None and norm[end : end + 1] == "$":
+            entry, end = _EN_SINGLE.get(word + "$"), end + 1
+            if entry is None:
+                end -= 1
+        return self._word(word, end, entry)
+
+    def _word(self, word: str, end: int, entry: Any) -> None:
+        if word in EN_ONES or word in EN_TENS:
+            found = read_en(self.norm, word, end)
+            if found is not None:
+                # "twenty fifth" is an ordinal.
+                rest = _WORD.match(self.norm, found[1] + 1)
+                if rest and found[0] in (20, 30) and EN_ORDINALS.get(rest.group(), 10) < 10:
+                    return self._put("o", int(found[0]) + EN_ORDINALS[rest.group()], rest.end())
+                return self._put("n", Number(found[0], False, len(word)), found[1])
+        if word in ("a", "an") and (scale := _WORD.match(self.norm, end + 1)) and scale.group() in EN_SCALES:
+            found = read_en(self.norm, "one", end)
+            if found is not None:
+                return self._put("n", Number(found[0], False, 9), found[1])
+        hyphen = word.partition("-")
+        if hyphen[0] in EN_TENS and hyphen[2] in EN_ORDINALS:
+            return self._put("o", EN_TENS[hyphen[0]] + EN_ORDINALS[hyphen[2]], end)
+        if hyphen[0] in EN_TENS and hyphen[2] in EN_ONES:
+            found = read_en(self.norm, hyphen[0], self.at + len(hyphen[0]))
+            return self._put("n", Number(found[0] if found else Decimal(0), False, len(word)), found[1] if found else end)
+        if word == "q" and norm_quarter(self.norm, end):
+            return self._put("L", ("named_quarter", int(self.norm[end])), end + 1)
+        if word in EN_ORDINALS and not (word == "second" and self.kinds[-1:] in (["n"], ["a"])):
+            return self._put("o", EN_ORDINALS[word], end)
+        if entry is None and word.endswith("'s"):
+            entry = _EN_SINGLE.get(word[:-2])
+        if entry is None:
+            return self._put(".", word, end)
+        value = entry[1]
+        if entry[0] == "n2":
+            return self._put("n", Number(Decimal(value), False, 6), end)
+        return self._put(entry[0], value, end)
+
+    def _digits(self) -> None:
+        norm, at = self.norm, self.at
+        if found := _CLOCK.match(norm, at):
+            hour, minute, second, half = found.groups()
+            if int(hour) <= 24 and int(minute) < 60:
+                end = found.end()
+                return self._put("T", (int(hour), int(minute), int(second or 0), half and half + "m", hour), end)
+        if found := _AMPM.match(norm, at):
+            hour, minute, half = found.groups()
+            if 0 < int(hour) <= 12 and int(minute or 0) < 60:
+                return self._put("T", (int(hour), int(minute or 0), 0, half + "m", hour), found.end())
+        if (found := _DATES.match(norm, at)) and (date := _written_date(found)):
+            return self._put("L", date, found.end())
+        if found := _ORDINAL.match(norm, at):
+            return self._put("o", int(found.group(1)), found.end())
+        end = zh_run_end(norm, at)
+        number = read_arabic(norm, at)
+        if number is not None and end > number[1] and norm[number[1]] not in ",." and (mixed := read_zh(norm[at:end])):
+            return self._put("n", mixed, end)
+        if number is None:
+            return self._put(".", None, at + 1)
+        return self._scaled(*number)
+
+    def _scaled(self, number: Number, end: int) -> None:
+        """`12.5k`, `3m` after a currency, `2 million`."""
+        norm = self.norm
+        after_money = bool(self.kinds) and self.kinds[-1] == "C"
+        tail = _WORD.match(norm, end)
+        scale = 1
+        if tail and (tail.group() in ("k", "w") or (tail.group() in ("m", "mn", "mm", "bn", "b") and after_money)):
+            scale, end = {"k": 10**3, "w": 10**4, "b": 10**9, "bn": 10**9}.get(tail.group(), 10**6), tail.end()
+        elif (word := _WORD.match(norm, end + 1)) and norm[end : end + 1] == " " and word.group() in EN_SCALES:
+            scale, end = EN_SCALES[word.group()], word.end()
+        if scale == 1:
+            self._put("n", number, end)
+            if glued := _GLUED_UNIT.match(norm, end):
+                self._put("u", _UNIT_LETTERS[glued.group()[0]], glued.end())
+            return None
+        return self._put("n", Number(number.value * scale, True, end - self.at), end)
+
+    def _numeral(self) -> None:
+        norm, at = self.norm, self.at
+        if found := _ZH_DECIMAL.match(norm, at):
+            whole = read_zh(found.group(1))
+            if whole is not None:
+                digits = "".join(str(ZH_DIGITS[char]) for char in found.group(2))
+                value, end = Decimal(f"{whole.value}.{digits}"), found.end()
+                for unit, scale in (("万", 10**4), ("亿", 10**8)):
+                    if norm.startswith(unit, end):
+                        value, end = value * scale, end + 1
+                return self._put("n", Number(value, False, end - at), end)
+        end = zh_run_end(norm, at)
+        number = read_zh(norm[at:end])
+        if number is None:
+            return self._put(".", None, max(end, at + 1))
+        return self._put("n", number, end)
+
+    def _han(self, char: str) -> None:
+        norm, at = self.norm, self.at
+        if char in lexicon_zh.NEXT_LAST and (found := _NEXT_LAST.match(norm, at)):
+            word = found.group(1)
+            return self._put("p", lexicon_zh.NEXT_LAST[word[0]] * len(word), found.end())
+        if char in "第最" and (found := _ZH_ORDINAL.match(norm, at)):
+            number = read_zh(found.group(1)) if found.group(1) and not found.group(1).isdigit() else None
+            value = -1 if found.group(1) is None else int(number.value) if number else int(found.group(1))
+            return self._put("o", value, found.end())
+        if char in "多来余" and self.kinds[-1:] == ["n"] and norm[at + 1 : at + 2] in _MONEY_UNITS:
+            return self._put("*", None, at + 1)
+        for word, entry in _ZH.get(char, ()):
+            if norm.startswith(word, at):
+                return self._zh_word(word, entry)
+        return self._numeral() if char in NUMERALS else self._other()
+
+    def _zh_word(self, word: str, entry: tuple[str, Any]) -> None:
+        norm, at = self.norm, self.at
+        kind, value = entry
+        end = at + len(word)
+        if kind == "W" and norm.startswith(lexicon_zh.WEEKDAY_TAILS.get(word[-1], ()) or ("\0",), end):
+            return self._put("u", "week", end - 1)
+        if kind == "X" and word[-1] == "初" and norm[end : end + 1] in _LUNAR_DAYS:
+            return self._put("m", None, end - 1)  # 八月初三 is 月 + 初三
+        if kind == "H" and word[0] in NUMERALS and norm[end : end + 1] in ("点", "号", "月", "块", "元", "个"):
+            return self._numeral()
+        return self._put(kind, value, end)
+
+
+def norm_quarter(norm: str, at: int) -> bool:
+    """Whether a quarter's number follows `q`, as in Q3."""
+    return norm[at : at + 1] in ("1", "2", "3", "4") and not norm[at + 1 : at + 2].isalnum()
+
+
+def _written_date(found: re.Match[str]) -> tuple[Any, ...] | None:
+    """("ymd", y, m, d), or ("slash", first, second, year | None, separator) where the order depends on the place."""
+    groups = [int(one) if one and one.isdigit() else one for one in found.groups()]
+    if found.group("iso"):
+        return ("ymd", *groups[1:4])
+    if found.group("ymd"):
+        return ("ymd", *groups[5:8])
+    if found.group("xyy"):
+        first, mark, second, year = groups[9:13]
+        if mark in ".-" and isinstance(year, int) and year < 100:
+            return None
+        return ("slash", first, second, year + 2000 if isinstance(year, int) and year < 100 else year, mark)
+    first, second = groups[14:16]
+    if not (isinstance(first, int) and isinstance(second, int)) or not 0 < first <= 31 or not 0 < second <= 31:
+        return None
+    return ("slash", first, second, None, "/")
+
+
+def _offset_name(found: re.Match[str]) -> str:
+    sign, hours, minutes = found.groups()
+    return f"UTC{sign}{int(hours):02}:{minutes or '00'}"

@@ -1,0 +1,261 @@
+"""Amounts of money as said: 35块5, 三元五角, $1,234.50, "twenty bucks", 3万5.
+
+Only amounts with a currency, or (in a ledger's sentence) plain numbers that count nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final
+
+from fencepost_intents.lexer import Tokens
+from fencepost_intents.money.currency import Place, settle
+from fencepost_intents.numbers import Number
+from fencepost_intents.result import AmountResult
+
+# Kinds: n number, * "about", C currency, K 块, J tenths (毛) and cents, f 分, h half, & and, t to.
+_SUFFIXED: Final = re.compile(
+    r"(?P<n>n)(?P<about>\*)?(?P<unit>[CK])"
+    r"(?:(?P<half>h)|(?P<tenths>n)(?P<j>J)(?:(?P<hundredths>n)f?)?|(?P<cents>n)f|&?(?P<and>n)(?P<c>J)|(?P<rest>n)(?![uygmdckKCJ*hx/tzo%]))?"
+)
+_PREFIXED: Final = re.compile(r"(?P<unit>C)(?:t|!)?(?P<n>n)(?P<more>t(?P<high>n))?(?P<again>C)?(?:&?(?P<and>n)(?P<c>J))?")
+_RANGE: Final = re.compile(r"(?P<low>n)(?:K|C)?t(?P<n>n)(?P<unit>[CK])")
+_SMALL: Final = re.compile(r"(?P<n>n)(?P<unit>J)(?:(?P<hundredths>n)f?(?![uygmdckKCJ]))?")
+_TENTH, _HUNDREDTH = Decimal("0.1"), Decimal("0.01")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundAmount:
+    """An amount and the tokens [first, last) it is written with."""
+
+    first: int
+    last: int
+    amount: AmountResult
+
+
+def read_amounts(tokens: Tokens, norm: str, text: str, place: Place) -> list[FoundAmount]:
+    """Every amount with a written currency; its tokens are marked as used up."""
+    kinds = tokens.kinds
+    if "C" not in kinds and "K" not in kinds and "J" not in kinds:
+        return []
+    found: list[FoundAmount] = []
+    at = 0
+    while at < len(kinds):
+        one = _read(tokens, norm, text, at, place) if kinds[at] in "nC" else None
+        if one is None:
+            at += 1
+            continue
+        found.append(one)
+        at = one.last
+    marked = list(kinds)
+    for one in found:
+        marked[one.first : one.last] = "$" * (one.last - one.first)
+    tokens.kinds = "".join(marked)
+    return found
+
+
+def _read(tokens: Tokens, norm: str, text: str, at: int, place: Place) -> FoundAmount | None:
+    if tokens.kinds[at] == "C":
+        found = _PREFIXED.match(tokens.kinds, at)
+        return None if found is None else _prefixed(tokens, norm, text, found, place)
+    if found := _RANGE.match(tokens.kinds, at):
+        return _ranged(tokens, norm, text, found, place)
+    if found := _SUFFIXED.match(tokens.kinds, at):
+        return _suffixed(tokens, norm, text, found, place)
+    if found := _SMALL.match(tokens.kinds, at):
+        return _small(tokens, norm, text, found, place)
+    return None
+
+
+def _number(tokens: Tokens, found: re.Match[str], name: str) -> Any:
+    start = found.start(name)
+    return tokens.values[start] if start >= 0 else None
+
+
+def _prefixed(tokens: Tokens, norm: str, text: str, found: re.Match[str], place: Place) -> FoundAmount | None:
+    number: Number = _number(tokens, found, "n")
+    first, last = found.start(), found.end()
+    currency = tokens.values[first]
+    if found.group("again"):
+        again = tokens.values[found.start("again")]
+        if again != currency and not (currency == "$" and again.endswith("D")) and currency != "¥":
+            last = found.start("again")  # $5 euros: two currencies, the first holds
+        else:
+            currency = again
+    elif found.group("more"):
+        return _finish(tokens, norm, text, (first, last), Decimal(0), currency, place, (number, _number(tokens, found, "high")))
+    value = number.value
+    if found.group("and") and not found.group("again"):
+        value += _number(tokens, found, "and").value * _HUNDREDTH
+    return _finish(tokens, norm, text, (first, last), value, currency, place, (), number)
+
+
+def _suffixed(tokens: Tokens, norm: str, text: str, found: re.Match[str], place: Place) -> FoundAmount | None:
+    number: Number = _number(tokens, found, "n")
+    unit_at = found.start("unit")
+    first, last = found.start(), found.end()
+    value = number.value
+    if found.group("half"):
+        value += Decimal("0.5")
+    elif found.group("tenths"):
+        value += _number(tokens, found, "tenths").value * _tenth(tokens, found.start("j"))
+        if found.group("hundredths"):
+            value += _number(tokens, found, "hundredths").value * _HUNDREDTH
+    elif found.group("cents"):
+        value += _number(tokens, found, "cents").value * _HUNDREDTH
+    elif found.group("and"):
+        value += _number(tokens, found, "and").value * _HUNDREDTH
+    elif found.group("rest"):
+        rest = _rest(tokens, norm, found)
+        if rest is None:
+            last = found.start("rest")
+        else:
+            value += rest
+    if number.low is not None or found.group("about"):
+        return _finish(tokens, norm, text, (first, last), value, tokens.values[unit_at], place, (), number, vague=True)
+    return _finish(tokens, norm, text, (first, last), value, tokens.values[unit_at], place, (), number)
+
+
+def _tenth(tokens: Tokens, at: int) -> Decimal:
+    return _TENTH if tokens.values[at] == "tenth" else _HUNDREDTH
+
+
+def _rest(tokens: Tokens, norm: str, found: re.Match[str]) -> Decimal | None:
+    """What follows 块 unsaid: 35块5 is 35.5, 12块50 is 12.50, 三块零五 is 3.05. None where it stands apart."""
+    at = found.start("rest")
+    if tokens.starts[at] != tokens.ends[at - 1] or tokens.kinds[at - 1] not in "KC":
+        return None
+    if tokens.kinds[at - 1] == "C" and norm[tokens.starts[at - 1]] not in "元圆":
+        return None
+    number: Number = tokens.values[at]
+    if not number.is_int or number.value >= 100 or number.low is not None:
+        return None
+    if number.width >= 2 and number.value < 100 and (number.digits or number.value < 10 or number.value > 10):
+        return number.value * _HUNDREDTH
+    return number.value * _TENTH if number.value < 10 else None
+
+
+def _small(tokens: Tokens, norm: str, text: str, found: re.Match[str], place: Place) -> FoundAmount | None:
+    """五毛, 八角五分, 50 cents."""
+    unit = tokens.values[found.start("unit")]
+    value = _number(tokens, found, "n").value * (_TENTH if unit == "tenth" else _HUNDREDTH)
+    if found.group("hundredths"):
+        value += _number(tokens, found, "hundredths").value * _HUNDREDTH
+    currency = unit if unit in ("USD", "GBP") else "CNY"
+    return _finish(tokens, norm, text, found.span(), value, "$" if currency == "USD" else currency, place)
+
+
+def _ranged(tokens: Tokens, norm: str, text: str, found: re.Match[str], place: Place) -> FoundAmount | None:
+    pair = (_number(tokens, found, "low"), _number(tokens, found, "n"))
+    return _finish(tokens, norm, text, found.span(), Decimal(0), tokens.values[found.start("unit")], place, pair)
+
+
+def _finish(
+    tokens: Tokens, norm: str, text: str, spot: tuple[int, int], value: Decimal, currency: str, place: Place,
+    pair: tuple[Number, ...] = (), number: Number | None = None, *, vague: bool = False,
+) -> FoundAmount:  # fmt: skip
+    first, last = spot
+    start, end = tokens.starts[first], tokens.ends[last - 1]
+    word = norm[tokens.starts[last - 1] : end] if tokens.kinds[last - 1] in "CKJ" else _unit_word(tokens, norm, spot)
+    code, notes = settle(currency, word, place)
+    start, end, negative = _sign(norm, start, end)
+    candidates: tuple[Decimal, ...] = ()
+    if pair:
+        candidates = tuple(one.value for one in pair)
+    elif number is not None:
+        value, candidates = _open_reading(value, number, place, vague)
+    if negative:
+        value, candidates = -value, tuple(-one for one in candidates)
+    result = AmountResult(
+        None if candidates else value, code, True, text[start:end], (start, end), candidates, notes
+    )  # fmt: skip
+    return FoundAmount(first, last, result)
+
+
+def _unit_word(tokens: Tokens, norm: str, spot: tuple[int, int]) -> str:
+    for at in range(*spot):
+        if tokens.kinds[at] in "CKJ":
+            return norm[tokens.starts[at] : tokens.ends[at]]
+    return ""
+
+
+def _open_reading(value: Decimal, number: Number, place: Place, vague: bool) -> tuple[Decimal, tuple[Decimal, ...]]:
+    """The value, or both readings where 3.350 may be three and a bit or three thousand."""
+    if number.low is not None:
+        return value, (number.low, number.value)
+    if vague:
+        return value, (value,)
+    if not number.readings or value != number.value:
+        return value, ()
+    with_comma = "," in number.integral_text
+    if with_comma:
+        return (number.readings[1] if place.comma_is_decimal else value), ()
+    if place.comma_is_decimal:
+        return number.readings[1], ()
+    return value, number.readings
+
+
+def _sign(norm: str, start: int, end: int) -> tuple[int, int, bool]:
+    """Whether a minus, 负, or an accountant's brackets make it negative; the span grows to hold them."""
+    before = norm[start - 1 : start]
+    if before in ("-", "+") and before and not norm[start - 2 : start - 1].isalnum():
+        return start - 1, end, before == "-"
+    if before == "负":
+        return start - 1, end, True
+    if norm[max(0, start - 6) : start] in ("minus ",):
+        return start - 6, end, True
+    if before == "(" and norm[end : end + 1] == ")":
+        return start - 1, end + 1, True
+    inner = norm[start:end]
+    return start, end, len(inner) > 1 and "-" in inner[:4] and inner[0] in "$€£¥₩₹" and inner.count("-") == 1 and inner[1] == "-"
+
+
+# Words that a number counts, so that it is no price: 2杯, 3个人, "2 coffees".
+_COUNTED: Final = frozenset("个本件杯人次张斤公位份瓶盒只条双袋包箱台部页楼层室号路%度分点倍折")
+_AFTER_PRICE: Final = frozenset(
+    ("for", "on", "at", "to", "from", "in", "with", "by", "today", "yesterday", "each", "total", "cash", "via", "as", "using")
+)
+
+
+def plain_amounts(
+    tokens: Tokens, norm: str, text: str, used: Iterable[tuple[int, int]], window: tuple[int, int], place: Place
+) -> list[FoundAmount]:
+    """Numbers without a currency in a stretch of a ledger's sentence that count nothing else.
+
+    used: token ranges taken by times.  window: code points.
+    """
+    taken = {at for first, last in used for at in range(first, last)}
+    found: list[FoundAmount] = []
+    for at, kind in enumerate(tokens.kinds):
+        if kind != "n" or at in taken or not window[0] <= tokens.starts[at] < window[1]:
+            continue
+        number = tokens.values[at]
+        if not isinstance(number, Number) or not number.value or _counts(tokens, norm, at):
+            continue
+        start, end, negative = _sign(norm, tokens.starts[at], tokens.ends[at])
+        value, candidates = _open_reading(number.value, number, place, False)
+        amount = AmountResult(
+            None if candidates else (-value if negative else value), place.own, False, text[start:end], (start, end), candidates
+        )
+        found.append(FoundAmount(at, at + 1, amount))
+    return found
+
+
+def _counts(tokens: Tokens, norm: str, at: int) -> bool:
+    end = tokens.ends[at]
+    following = norm[end : end + 1]
+    if following in _COUNTED and following:
+        return True
+    before = norm[max(0, tokens.starts[at] - 1) : tokens.starts[at]]
+    if before in ("第", "#") and before:
+        return True
+    if norm[tokens.starts[at]] in "一两" and not tokens.values[at].digits and tokens.ends[at] - tokens.starts[at] == 1:
+        return True  # 买了一点: a lone 一 or 两 is hardly ever a price
+    kind = tokens.kinds[at + 1 : at + 2]
+    word = tokens.values[at + 1] if kind == "." else None
+    if isinstance(word, str) and norm[end : end + 1] == " ":
+        return word not in _AFTER_PRICE
+    return kind in ("g", "u", "c", "d", "m", "y", "z", "o")

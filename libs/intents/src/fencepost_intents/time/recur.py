@@ -1,0 +1,197 @@
+"""Repetitions as RFC 5545 rules, with their first occurrence.
+
+`dtstart` is the first occurrence after the reference and `next` the same; both on the wall clock of the zone,
+moved on where the clocks skip it. Days that short months lack are said or asked, never skipped in silence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Final
+
+from dateutil.rrule import rrulestr
+
+from fencepost_intents.result import TimeResult
+from fencepost_intents.time.dates import days_of, shift_day
+from fencepost_intents.time.durations import whole_units
+from fencepost_intents.time.halves import hours_of
+from fencepost_intents.time.model import Expr, Recurrence, Setting, Unreadable
+from fencepost_intents.time.recur_rules import DAYS
+from fencepost_intents.time.zones import on_clock
+
+_SUB_DAILY: Final = {"HOURLY": 3600, "MINUTELY": 60, "SECONDLY": 1}
+_HORIZON: Final = 400  # occurrences looked through for the first one that is ahead
+
+
+def resolve_recurrence(expr: Expr, setting: Setting, blank: TimeResult) -> TimeResult:
+    """One rule, or two where 31 is said and months differ. Raises Unreadable."""
+    assert expr.recurrence is not None
+    rule, start, notes = _merged(expr, expr.recurrence, setting)
+    if 31 in rule.by_month_day and rule.freq == "MONTHLY":
+        # Silent skipping of February is what people report as a lost reminder.
+        last = replace(rule, by_month_day=tuple(-1 if day == 31 else day for day in rule.by_month_day))
+        readings = (
+            _result(rule, expr, start, setting, blank, (*notes, "months without a 31st are skipped")),
+            _result(last, expr, start, setting, blank, (*notes, "the last day of every month")),
+        )
+        return replace(blank, kind="ambiguous", candidates=readings, confidence=0.5)
+    if any(day in (29, 30) for day in rule.by_month_day) and rule.freq == "MONTHLY":
+        notes = (*notes, f"months without a {max(rule.by_month_day)}th are skipped")
+    return _result(rule, expr, start, setting, blank, notes)
+
+
+def _merged(expr: Expr, rule: Recurrence, setting: Setting) -> tuple[Recurrence, date, tuple[str, ...]]:
+    """The rule with the day said beside it ("monthly on the 1st", 周一到周五每天), and the first day it may begin."""
+    start, notes = setting.today, ()
+    spec = expr.date
+    if spec is not None:
+        match spec[0]:
+            case "weekday" if rule.freq == "WEEKLY" and not rule.by_day:
+                rule = replace(rule, by_day=(DAYS[spec[1]],))
+            case "weekday" if rule.freq == "DAILY" and expr.date_end and expr.date_end[0] == "weekday":
+                days = [(spec[1] + step) % 7 for step in range((expr.date_end[1] - spec[1]) % 7 + 1)]
+                rule = replace(rule, freq="WEEKLY", by_day=tuple(DAYS[day] for day in sorted(days)))
+            case "dom" if rule.freq == "MONTHLY" and not rule.by_month_day:
+                rule = replace(rule, by_month_day=(spec[1],))
+            case "ymd" if rule.freq == "YEARLY" and not rule.by_month:
+                rule = replace(rule, by_month=(spec[2],), by_month_day=(spec[3],))
+            case "edge" if rule.freq == "MONTHLY":
+                rule = replace(rule, by_month_day=(-1 if spec[2] == "end" else 1,))
+            case _:
+                start = days_of(spec, setting)[0].first
+    if expr.starts is not None:
+        start = max(start, days_of(expr.starts, setting)[0].first)
+    if expr.except_days:
+        rule = _without(rule, expr.except_days)
+    return rule, start, notes
+
+
+def _without(rule: Recurrence, excepted: tuple[int, ...]) -> Recurrence:
+    if rule.freq not in ("DAILY", "WEEKLY") or rule.interval != 1:
+        raise Unreadable("weekdays taken out of a rule that has none")
+    days = rule.by_day or DAYS
+    left = tuple(day for day in days if DAYS.index(day) not in excepted)
+    if not left:
+        raise Unreadable("nothing left of the repetition")
+    return replace(rule, freq="WEEKLY", by_day=left)
+
+
+def _times(expr: Expr, setting: Setting) -> tuple[list[time], int, tuple[str, ...]]:
+    """Times of day, days to add (晚上12点 is the next day's midnight), and what was inferred."""
+    clocks = [clock for clock in (expr.clock, *expr.more_clocks) if clock is not None]
+    found: list[time] = []
+    notes: list[str] = []
+    carry = 0
+    for clock in clocks:
+        hour, note = hours_of(clock, expr.part, setting.hint)[0]
+        carry = max(carry, hour // 24)
+        found.append(time(hour % 24, clock.minute, clock.second))
+        notes += [note] if note else []
+    if len({one.minute for one in found}) > 1:
+        raise Unreadable("times of day that no single rule can hold")
+    return found, carry, tuple(notes)
+
+
+def _result(
+    rule: Recurrence, expr: Expr, start: date, setting: Setting, blank: TimeResult, notes: tuple[str, ...]
+) -> TimeResult:
+    if rule.freq in _SUB_DAILY:
+        return _sub_daily(rule, expr, start, setting, blank, notes)
+    times, carry, clock_notes = _times(expr, setting)
+    if carry and rule.by_day and rule.freq == "WEEKLY":
+        rule = replace(rule, by_day=tuple(DAYS[(DAYS.index(day) + 1) % 7] for day in rule.by_day))
+    text = _rule_text(rule, times)
+    occurs = rrulestr(text, dtstart=datetime.combine(start, times[0] if times else time(0)))
+    first = _first(occurs, times, expr, start, setting)
+    until = _until(expr, first, setting)
+    if until:
+        text += until
+    elif expr.count:
+        text += f";COUNT={expr.count}"
+    exdates, more = _exdates(expr, first, setting)
+    if times:
+        shown = on_clock(first, setting.tz)[-1].isoformat()
+    else:
+        shown = first.date().isoformat()
+    workday_note = ("working days are Monday to Friday; public holidays are not taken out",) if rule.workdays else ()
+    return replace(
+        blank, kind="recurrence", rrule=text, dtstart=shown, next=shown, exdates=exdates,
+        inferred=(*notes, *clock_notes, *more, *workday_note), confidence=0.95,
+    )  # fmt: skip
+
+
+def _first(occurs: object, times: list[time], expr: Expr, start: date, setting: Setting) -> datetime:
+    """The first occurrence ahead. Without a time of day, today counts."""
+    now = setting.reference.replace(tzinfo=None)
+    for count, one in enumerate(occurs):  # type: ignore[call-overload]
+        if count > _HORIZON:
+            break
+        if one > now or (not times and one.date() >= now.date()):
+            found: datetime = one
+            return found
+    raise Unreadable("a repetition that never comes")
+
+
+def _sub_daily(
+    rule: Recurrence, expr: Expr, start: date, setting: Setting, blank: TimeResult, notes: tuple[str, ...]
+) -> TimeResult:
+    step = timedelta(seconds=_SUB_DAILY[rule.freq] * rule.interval)
+    first = datetime.fromtimestamp((setting.reference + step).timestamp(), setting.tz)
+    if expr.clock is not None:
+        times, _, more = _times(expr, setting)
+        day = start if datetime.combine(start, times[0]) > setting.reference.replace(tzinfo=None) else start + timedelta(1)
+        first, notes = on_clock(datetime.combine(day, times[0]), setting.tz)[-1], (*notes, *more)
+    elif start > setting.today:
+        raise Unreadable("no time of day for its first occurrence")
+    text = _rule_text(rule, [])
+    if expr.count:
+        text += f";COUNT={expr.count}"
+    text += _until(expr, first, setting)
+    shown = first.isoformat()
+    return replace(blank, kind="recurrence", rrule=text, dtstart=shown, next=shown, inferred=notes, confidence=0.95)
+
+
+def _rule_text(rule: Recurrence, times: list[time]) -> str:
+    parts = [f"FREQ={rule.freq}"]
+    if rule.interval != 1:
+        parts.append(f"INTERVAL={rule.interval}")
+    for name, values in (("BYMONTH", rule.by_month), ("BYMONTHDAY", rule.by_month_day), ("BYDAY", rule.by_day)):
+        if values:
+            parts.append(f"{name}={','.join(map(str, values))}")
+    if len(times) > 1:
+        parts.append(f"BYHOUR={','.join(str(one.hour) for one in sorted(times))}")
+    return ";".join(parts)
+
+
+def _until(expr: Expr, first: datetime, setting: Setting) -> str:
+    last: date | None = None
+    if expr.until is not None:
+        last = days_of(expr.until, setting)[-1].last
+    elif expr.lasts is not None:
+        last = first.date()
+        for unit, count in whole_units(expr.lasts):
+            last = shift_day(last, count, unit, setting)
+        last -= timedelta(days=1)
+    if last is None:
+        return ""
+    if last < first.date():
+        raise Unreadable("a repetition that ends before it begins")
+    end = on_clock(datetime.combine(last, time(23, 59, 59)), setting.tz)[-1].astimezone(UTC)
+    return f";UNTIL={end:%Y%m%dT%H%M%SZ}"
+
+
+def _exdates(expr: Expr, first: datetime, setting: Setting) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    found: list[str] = []
+    notes: tuple[str, ...] = ()
+    for spec in expr.except_dates:
+        if spec == ("holidays",):
+            days = sorted(day for day in setting.holidays.off if day >= first.date())
+            if not days:
+                notes = ("public holidays are not known here, so they are not taken out",)
+        else:
+            one = days_of(spec, setting)[0]
+            days = [one.first + timedelta(days=step) for step in range((one.last - one.first).days + 1)]
+        for day in days:
+            found.append(on_clock(datetime.combine(day, first.time()), setting.tz)[-1].isoformat())
+    return tuple(found), notes
