@@ -79,7 +79,8 @@ async def test_i03_thread_id_is_run_id_in_every_row(database: Database, runs: Ru
         await saver.aput_writes(stored, [("ch", 1)], str(uuid4()))
         assert await saver.aget_tuple(stored) is not None
     rows = await runs.fetch(
-        "SELECT run_id, thread_id FROM langgraph.checkpoints UNION ALL SELECT run_id, thread_id FROM langgraph.writes"
+        "SELECT run_id, thread_id FROM langgraph.checkpoints"
+        " UNION ALL SELECT run_id, thread_id FROM langgraph.writes"
     )
     assert len(rows) == 2
     assert all(run_id == thread_id == claim.run.id for run_id, thread_id in rows)

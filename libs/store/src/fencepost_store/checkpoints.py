@@ -14,12 +14,12 @@ from typing import Any, Final, Literal, LiteralString, cast
 from uuid import UUID
 
 import psycopg
-from psycopg.rows import tuple_row
-from sqlalchemy import RowMapping
-
 from fencepost_domain.errors import Unavailable
 from fencepost_domain.fence import Fence, FenceKind
 from fencepost_domain.run import check_fence
+from psycopg.rows import tuple_row
+from sqlalchemy import RowMapping
+
 from fencepost_store.raw import raw
 from fencepost_store.runs import lock_run
 from fencepost_store.transaction import Tx

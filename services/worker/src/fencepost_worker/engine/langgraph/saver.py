@@ -71,7 +71,7 @@ class FencedSaver(BaseCheckpointSaver[int]):
         self._runs[fence.run_id] = OpenRun(fence, (None,) if fresh else None)
 
     def close_run(self, run_id: UUID) -> None:
-        """Forget the run; writes that still wait are dropped, they belong to a superstep that will run again."""
+        """Forget the run; writes that still wait are dropped: their superstep will run again."""
         run = self._runs.pop(run_id, None)
         if run is not None:
             for timer in run.timers.values():
@@ -134,7 +134,8 @@ class FencedSaver(BaseCheckpointSaver[int]):
     def _flush_later(self, run: OpenRun, at: Place) -> None:
         task = asyncio.ensure_future(self._flush(run, at))
         run.flushes.add(task)
-        task.add_done_callback(lambda done: (run.flushes.discard(done), done.cancelled() or done.exception()))
+        task.add_done_callback(run.flushes.discard)
+        task.add_done_callback(_seen)
 
     async def _flush(self, run: OpenRun, at: Place) -> None:
         timer = run.timers.pop(at, None)
@@ -238,6 +239,12 @@ class FencedSaver(BaseCheckpointSaver[int]):
                 (w["task_id"], w["channel"], self.serde.loads_typed((w["serde"], w["body"]))) for w in pending
             ],
         )
+
+
+def _seen(task: asyncio.Task[None]) -> None:
+    """A late write that failed is told by the superstep's checkpoint, which fails for the same reason."""
+    if not task.cancelled():
+        task.exception()
 
 
 def _run_id(thread: object) -> UUID:

@@ -121,7 +121,7 @@ class GroupWriter:
             self._settle(item, answers.get(item.rows.fence.run_id, "lost"))
 
     async def _write(self, rows: Sequence[RunWrites], *, wait: bool) -> dict[UUID, Answer]:
-        """One statement; after a lost answer the same again on a new connection, which finds what is there."""
+        """One statement; after a lost answer the same again, which finds what is there."""
         for delay in RECONNECT_SECONDS:
             if delay:
                 await asyncio.sleep(delay)

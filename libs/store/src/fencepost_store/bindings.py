@@ -1,0 +1,104 @@
+"""What a run is bound to: graph, manifest and catalog, as immutable versions kept by fingerprint (I16).
+
+A run is bound once, at its first claim, and goes on with those versions for ever. The bodies are checked by
+their hash each time a worker takes them up.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from fencepost_domain.decision import Decision, NewEvent
+from fencepost_domain.errors import Tampered
+from fencepost_domain.fence import Fence, FenceKind
+from fencepost_domain.run import Run
+from fencepost_domain.vocabulary import Ev
+from sqlalchemy import RowMapping
+
+from fencepost_store.record import Recorded, record
+from fencepost_store.transaction import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """Fingerprints of a binding. catalog '' : the module has no tools."""
+
+    graph: str
+    manifest: str
+    catalog: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A published version as it lies in the table."""
+
+    fingerprint: str
+    body: str
+    revoked: bool
+
+
+async def publish_definition(tx: Tx, *, fingerprint: str, module: str, version: str, body: str) -> None:
+    await tx.execute(
+        "publish_definition", {"fingerprint": fingerprint, "module": module, "version": version, "body": body}
+    )
+
+
+async def publish_manifest(tx: Tx, *, fingerprint: str, body: str) -> None:
+    await tx.execute("publish_manifest", {"fingerprint": fingerprint, "body": body})
+
+
+async def newest_catalogs(tx: Tx) -> dict[str, str]:
+    """Module -> fingerprint of what is published now."""
+    return {row["module"]: row["fingerprint"] for row in await tx.rows("newest_catalogs")}
+
+
+async def load(tx: Tx, versions: Versions) -> Mapping[str, Stored]:
+    """The stored versions by kind (`graph`, `manifest`, `catalog`); a missing one is absent."""
+    rows = await tx.rows(
+        "bound_versions", graph=versions.graph, manifest=versions.manifest, catalog=versions.catalog
+    )
+    return {row["kind"]: Stored(row["fingerprint"], row["body"], row["revoked"]) for row in rows}
+
+
+def check_hash(kind: str, stored: Stored) -> None:
+    """Raise Tampered unless the body hashes to its fingerprint (SHA-256 of the canonical text)."""
+    if hashlib.sha256(stored.body.encode()).hexdigest() != stored.fingerprint:
+        raise Tampered(kind, stored.fingerprint)
+
+
+async def bind(tx: Tx, run: Run, fence: Fence, versions: Versions) -> Recorded:
+    """Bind a run that is not bound yet. `run` is locked. Raises FenceLost."""
+    told = {"graph": versions.graph, "manifest": versions.manifest, "catalog": versions.catalog}
+    decision = Decision(
+        None,
+        sets={
+            "graph_version": versions.graph,
+            "manifest_fp": versions.manifest,
+            "catalog_fp": versions.catalog or None,
+        },
+        events=(NewEvent(tx.ids.uuid7(), Ev.RUN_BOUND, told),),
+        fence=fence,
+        fence_kind=FenceKind.RECORD,
+    )
+    return await record(tx, run, decision)
+
+
+async def asked(tx: Tx, run_id: UUID, kind: str, index: int, n: int) -> RowMapping | None:
+    """What became of a question: id, status, resolution, resolved_by; None when it was never asked."""
+    return await tx.row("asked_interrupt", run_id=run_id, kind=kind, index=index, n=n)
+
+
+async def effects_of(tx: Tx, run_id: UUID) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The run's completed effects, and those whose outcome isn't known."""
+    completed = [dict(row) for row in await tx.rows("completed_effects", run_id=run_id)]
+    unsettled = [dict(row) for row in await tx.rows("unsettled_effects", run_id=run_id)]
+    return completed, unsettled
+
+
+async def is_recorded(tx: Tx, run_id: UUID, message_id: UUID) -> bool:
+    """Was the ending with this message committed, though its answer was lost?"""
+    return await tx.row("finalization_is", run_id=run_id, message_id=message_id) is not None

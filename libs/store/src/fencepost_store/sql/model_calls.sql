@@ -1,0 +1,90 @@
+-- answered_call --
+-- Why: a resumed node reads the ledger before it asks: an answer that was paid for is never asked for again (I15).
+-- Locks: none (the run's row is held, so no other owner settles meanwhile).  Clock: none.
+-- Result: the stored answer, or no row.
+SELECT answer
+  FROM agent.model_calls
+ WHERE run_id = :run_id
+   AND call_key = :call_key
+   AND state = 'settled'
+   AND NOT late;
+
+-- open_model_call --
+-- Why: every attempt is in the ledger before it is sent, and its call is taken from the budget at the same moment.
+-- Locks: the budget's row of the root run (after the run's row, held).  Clock: database.
+-- Result: the attempt's number, or no row when the budget is used up.
+WITH reserved AS (
+    UPDATE agent.budgets b
+       SET model_calls = b.model_calls + 1
+     WHERE b.root_run_id = (SELECT r.root_run_id FROM agent.runs r WHERE r.id = :run_id)
+       AND b.model_calls < least(coalesce(CAST(b.limits ->> 'model_calls' AS bigint), :calls), :calls)
+    RETURNING b.tenant_id
+)
+INSERT INTO agent.model_calls (id, run_id, tenant_id, call_key, attempt, role, provider, model, request_hash, ends_at)
+SELECT :id, :run_id, reserved.tenant_id, :call_key,
+       1 + (SELECT count(*) FROM agent.model_calls c WHERE c.run_id = :run_id AND c.call_key = :call_key),
+       :role, :provider, :model, :request_hash, clock_timestamp() + CAST(:within AS interval)
+  FROM reserved
+RETURNING attempt;
+
+-- settle_model_call --
+-- Why: an attempt's outcome, once: by compare-and-set on the attempt, whatever became of the run meanwhile. An answer
+--      that comes when its key was answered, or when the run is another's, is kept as late and never used.
+-- Locks: the attempt's row, the budget's row.  Clock: database.
+-- Result: whether it is late, or no row when it was settled before.
+WITH settled AS (
+    UPDATE agent.model_calls c
+       SET state = :state,
+           answer = CAST(:answer AS jsonb),
+           error = CAST(:error AS jsonb),
+           input_tokens = :input_tokens,
+           output_tokens = :output_tokens,
+           late = :late OR EXISTS (SELECT FROM agent.model_calls o
+                                    WHERE o.run_id = c.run_id AND o.call_key = c.call_key AND o.state = 'settled' AND NOT o.late),
+           settled_at = clock_timestamp()
+     WHERE c.id = :id
+       AND c.state IN ('started', 'unknown')
+    RETURNING c.run_id, c.late
+), charged AS (
+    UPDATE agent.budgets b
+       SET input_tokens = b.input_tokens + :input_tokens,
+           output_tokens = b.output_tokens + :output_tokens
+      FROM settled s
+      JOIN agent.runs r ON r.id = s.run_id
+     WHERE b.root_run_id = r.root_run_id
+)
+SELECT late FROM settled;
+
+-- usage_of_run --
+-- Why: what the run's finalization says it used.
+-- Locks: none.  Clock: none.
+-- Result: one row.
+SELECT count(*) AS model_calls, coalesce(sum(input_tokens), 0) AS input_tokens, coalesce(sum(output_tokens), 0) AS output_tokens
+  FROM agent.model_calls
+ WHERE run_id = :run_id;
+
+-- conversation_turns --
+-- Why: what was said before this run in its conversation, oldest first.
+-- Locks: none.  Clock: none.
+-- Result: at most `limit` messages, the newest ones.
+SELECT m.run_id, m.author, m.text
+  FROM (SELECT seq, run_id, author, text
+          FROM agent.messages
+         WHERE conversation_id = :conversation_id
+           AND author IN ('user', 'assistant')
+           AND run_id IS DISTINCT FROM CAST(:run_id AS uuid)
+           AND seq < coalesce((SELECT min(seq) FROM agent.messages WHERE run_id = :run_id), 9223372036854775807)
+         ORDER BY seq DESC
+         LIMIT :limit) AS m
+ ORDER BY m.seq;
+
+-- conversation_actions --
+-- Why: the calls of earlier runs of a conversation and what became of each, so that every call has its answer.
+-- Locks: none.  Clock: none.
+-- Result: a row per current action.
+SELECT a.run_id, a.index, a.tool, a.arguments, a.status, e.state AS effect_state, e.result, e.error
+  FROM agent.actions a
+  LEFT JOIN agent.effects e ON e.run_id = a.run_id AND e.index = a.index
+ WHERE a.run_id = ANY (CAST(:run_ids AS uuid[]))
+   AND a.status <> 'withdrawn'
+ ORDER BY a.run_id, a.index;

@@ -1,0 +1,124 @@
+"""Binding a run at its first claim, and taking up its versions at each later one (I16)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from fencepost_contracts.graphs import GraphDefinition, Manifest
+from fencepost_contracts.loader import read_catalog
+from fencepost_contracts.tools import Catalog
+from fencepost_domain.errors import Tampered
+from fencepost_domain.fence import FenceKind
+from fencepost_domain.ports import Clock
+from fencepost_domain.run import check_fence
+from fencepost_domain.vocabulary import Reason
+from fencepost_runtime.logging import get_logger
+from fencepost_store import bindings
+from fencepost_store.bindings import Stored, Versions
+from fencepost_store.claims import Claim
+from fencepost_store.runs import lock_run
+from fencepost_store.transaction import Store
+
+from fencepost_worker.engine.port import Broken, Deferred
+
+CATALOGS_FOR_SECONDS: Final = 1.0  # what is published now is asked for at most this often
+NOT_PUBLISHED_SECONDS: Final = (
+    1.0  # the gateway publishes at its start; a run waits without losing an attempt
+)
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A run's versions, verified. modules: whom it may be handed over to."""
+
+    definition: GraphDefinition
+    manifest: Manifest
+    catalog: Catalog
+    modules: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Binder:
+    """One per process. `definitions`: those this worker has code for, by fingerprint; first is the newest."""
+
+    store: Store
+    clock: Clock
+    definitions: Mapping[str, GraphDefinition]
+    manifest: Manifest
+    served: Sequence[str]
+    _catalogs: tuple[float, Mapping[str, str]] = (float("-inf"), {})
+
+    @property
+    def versions(self) -> list[str]:
+        return list(self.definitions)
+
+    async def publish(self) -> None:
+        """Make graph and manifest known; they are immutable, so again changes nothing."""
+        async with self.store.transaction() as tx:
+            for fingerprint, definition in self.definitions.items():
+                await bindings.publish_definition(
+                    tx,
+                    fingerprint=fingerprint,
+                    module="*",
+                    version=f"{definition.name}-{definition.version}",
+                    body=definition.body(),
+                )
+            await bindings.publish_manifest(
+                tx, fingerprint=self.manifest.fingerprint(), body=self.manifest.body()
+            )
+
+    async def bind(self, claim: Claim) -> Bound | Broken | Deferred:
+        """The run's versions: chosen and recorded at its first claim, then the same for ever.
+
+        Broken when stored content was revoked, altered or is gone; Deferred while there is no catalog yet.
+        """
+        published = await self._published()
+        versions = Versions(claim.run.graph_version, claim.manifest_fp or "", claim.catalog_fp or "")
+        if not claim.run.graph_version:
+            chosen = published.get(claim.run.module)
+            if chosen is None:
+                return Deferred("catalog_missing", claim.run.module, NOT_PUBLISHED_SECONDS, counts=False)
+            versions = Versions(next(iter(self.definitions)), self.manifest.fingerprint(), chosen)
+        async with self.store.transaction() as tx:
+            if not claim.run.graph_version:
+                locked = await lock_run(tx, claim.run.id)
+                check_fence(locked.run, claim.fence, FenceKind.RECORD, locked.now)
+                await bindings.bind(tx, locked.run, claim.fence, versions)
+            stored = await bindings.load(tx, versions)
+        modules = tuple(sorted({*published, *self.served}))
+        try:
+            return self._take_up(versions, stored, modules)
+        except Tampered as error:
+            log.error(
+                "binding.refused", run_id=str(claim.run.id), thing=error.thing, fingerprint=error.fingerprint
+            )
+            return Broken(Reason.VERSION_REVOKED, f"{error.thing}_tampered", str(error))
+
+    def _take_up(
+        self, versions: Versions, stored: Mapping[str, Stored], modules: tuple[str, ...]
+    ) -> Bound | Broken:
+        for kind in ("graph", "manifest", "catalog"):
+            if kind not in stored:
+                return Broken(
+                    Reason.VERSION_REVOKED, f"{kind}_missing", f"the {kind} this run is bound to is gone"
+                )
+            if stored[kind].revoked:
+                return Broken(
+                    Reason.VERSION_REVOKED, f"{kind}_revoked", f"the {kind} this run is bound to was revoked"
+                )
+        bindings.check_hash("graph", stored["graph"])
+        bindings.check_hash("manifest", stored["manifest"])
+        catalog = read_catalog(versions.catalog, stored["catalog"].body)
+        manifest = Manifest.model_validate_json(stored["manifest"].body)
+        return Bound(self.definitions[versions.graph], manifest, catalog, modules)
+
+    async def _published(self) -> Mapping[str, str]:
+        now = self.clock.monotonic()
+        if now - self._catalogs[0] >= CATALOGS_FOR_SECONDS:
+            async with self.store.transaction() as tx:
+                self._catalogs = (now, await bindings.newest_catalogs(tx))
+        return self._catalogs[1]

@@ -1,0 +1,138 @@
+"""The claim loop: hints and freed slots make it early, the scan each second makes it certain.
+
+Never more than the free slots. A claim whose answer was lost is found again by its nonce.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+from fencepost_domain.errors import Unavailable
+from fencepost_domain.ports import Clock
+from fencepost_runtime.logging import get_logger
+from fencepost_runtime.loop import LoopStatus
+from fencepost_runtime.wake.port import Hint, PoisonRecord, WakeListener
+from fencepost_store.claims import Claim, claim, claimed_by_nonce
+from fencepost_store.transaction import Store
+
+from fencepost_worker.execute import Executor
+from fencepost_worker.holding import Held, Holding
+
+LOST_ANSWER_SECONDS: Final = (0.1, 0.5, 1.0)
+
+log = get_logger(__name__)
+
+
+@dataclass(slots=True)
+class ClaimLoop:
+    store: Store
+    clock: Clock
+    holding: Holding
+    executor: Executor
+    owner: str
+    modules: Sequence[str]
+    versions: Sequence[str]
+    lease: timedelta
+    scan: timedelta
+    listener: WakeListener | None = None
+    status: LoopStatus = field(default_factory=lambda: LoopStatus("claim"))
+    _hinted: set[str] = field(default_factory=set)
+    _wake: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def on_hint(self, hint: Hint) -> None:
+        """Note the wake-up and return; the claim decides what it is worth."""
+        self._hinted.add(hint.module)
+        self._wake.set()
+
+    def on_poison(self, record: PoisonRecord) -> None:
+        log.warning("wake.unreadable", topic=record.topic, reason=record.reason)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Claim until `stop`. A failure is logged and the next scan tries again."""
+        full_scan_at = self.clock.monotonic()
+        while not stop.is_set():
+            due = self.clock.monotonic() >= full_scan_at
+            if due:
+                full_scan_at = self.clock.monotonic() + self.scan.total_seconds()
+            wanted = list(self.modules) if due or self.holding.slot_freed.is_set() else sorted(self._hinted)
+            self._wake.clear()
+            self.holding.slot_freed.clear()
+            self._hinted.clear()
+            try:
+                await self._claim_all(wanted)
+                self.status.last_success = self.clock.monotonic()
+                self.status.failures_in_a_row = 0
+            except Exception:
+                self.status.failures_in_a_row += 1
+                log.exception("claim.failed")
+            self._mind_the_slots()
+            await self._wait(stop, max(full_scan_at - self.clock.monotonic(), 0.0))
+
+    async def _claim_all(self, modules: Sequence[str]) -> None:
+        for module in modules:
+            if self.holding.free <= 0:
+                return
+            for claimed in await self._claim(module):
+                self.executor.start(claimed)
+
+    async def _claim(self, module: str) -> list[Held]:
+        nonce = self.store.ids.uuid7()
+        sent_at = self.clock.monotonic()
+        self.holding.claims_in_flight += 1
+        try:
+            claims = await self._sent(module, nonce)
+            return [self.holding.add(one, sent_at) for one in claims]
+        finally:
+            self.holding.claims_in_flight -= 1
+
+    async def _sent(self, module: str, nonce: UUID) -> list[Claim]:
+        try:
+            async with self.store.transaction() as tx:
+                return await claim(
+                    tx,
+                    module=module,
+                    versions=self.versions,
+                    owner=self.owner,
+                    lease=self.lease,
+                    limit=self.holding.free,
+                    nonce=nonce,
+                )
+        except Unavailable:
+            return await self._found_again(nonce)
+
+    async def _found_again(self, nonce: UUID) -> list[Claim]:
+        """An answer was lost: ask what this nonce holds before anything is claimed anew."""
+        for wait in LOST_ANSWER_SECONDS:
+            await asyncio.sleep(wait)
+            try:
+                async with self.store.transaction() as tx:
+                    return await claimed_by_nonce(tx, owner=self.owner, nonce=nonce)
+            except Unavailable:
+                continue
+        raise Unavailable("a claim's answer was lost and the database does not answer")
+
+    def _mind_the_slots(self) -> None:
+        """Without a free slot hints are left to others."""
+        if self.listener is None:
+            return
+        if self.holding.free <= 0:
+            self.listener.pause()
+        else:
+            self.listener.resume()
+
+    async def _wait(self, stop: asyncio.Event, seconds: float) -> None:
+        waits = [
+            asyncio.ensure_future(self._wake.wait()),
+            asyncio.ensure_future(self.holding.slot_freed.wait()),
+            asyncio.ensure_future(stop.wait()),
+        ]
+        try:
+            await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()

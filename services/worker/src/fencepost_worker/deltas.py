@@ -1,0 +1,110 @@
+"""Pieces of the message being written, on their way to whoever looks: lossy, unfenced, never stored.
+
+Coalesced into one NOTIFY per 50 ms, under Postgres' 8,000 bytes, outside any transaction. `attempt` is the
+run's revision: the api drops pieces of an older one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import deque
+from typing import Any, Final
+from uuid import UUID
+
+import psycopg
+from fencepost_runtime.logging import get_logger
+
+CHANNEL: Final = "fencepost_deltas"
+EVERY_SECONDS: Final = 0.05
+MOST_BYTES: Final = 7_600  # of one NOTIFY
+PIECE: Final = 1_500  # characters; four bytes each still fit
+MOST_WAITING: Final = 2_000  # pieces; a slow database costs deltas, never memory
+
+log = get_logger(__name__)
+
+
+class DeltaSender:
+    """One per process. `add` never waits and never fails."""
+
+    def __init__(self, dsn: str) -> None:
+        self._dsn = dsn
+        self._waiting: deque[dict[str, Any]] = deque(maxlen=MOST_WAITING)
+        self._more = asyncio.Event()
+        self._connection: psycopg.AsyncConnection[Any] | None = None
+
+    def writer(self, run_id: UUID, tenant_id: UUID, message_id: str, attempt: int) -> DeltaWriter:
+        return DeltaWriter(self, {
+            "run_id": str(run_id),
+            "tenant_id": str(tenant_id),
+            "message_id": message_id,
+            "attempt": attempt,
+        })  # fmt: skip
+
+    def add(self, piece: dict[str, Any]) -> None:
+        self._waiting.append(piece)
+        self._more.set()
+
+    async def run(self) -> None:
+        """Send until cancelled."""
+        try:
+            while True:
+                await self._more.wait()
+                await asyncio.sleep(EVERY_SECONDS)
+                self._more.clear()
+                while self._waiting:
+                    await self._send(self._batch())
+        finally:
+            await self._drop()
+
+    def _batch(self) -> str:
+        """As many pieces as one NOTIFY holds, as a JSON list."""
+        parts: list[str] = []
+        size = 2
+        while self._waiting:
+            text = json.dumps(self._waiting[0], ensure_ascii=False, separators=(",", ":"))
+            size += len(text.encode("utf-8", "replace")) + 1
+            if parts and size > MOST_BYTES:
+                break
+            parts.append(text)
+            self._waiting.popleft()
+        return f"[{','.join(parts)}]"
+
+    async def _send(self, batch: str) -> None:
+        try:
+            if self._connection is None or self._connection.closed:
+                self._connection = await psycopg.AsyncConnection.connect(
+                    self._dsn,
+                    autocommit=True,
+                    prepare_threshold=None,
+                    connect_timeout=3,
+                    application_name="fencepost-deltas",
+                )
+            await self._connection.execute("SELECT pg_notify(%s, %s)", (CHANNEL, batch))
+        except psycopg.Error as error:
+            log.info("deltas.lost", error=type(error).__name__)
+            await self._drop()
+
+    async def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()
+
+
+class DeltaWriter:
+    """Pieces of one message, numbered."""
+
+    def __init__(self, sender: DeltaSender, head: dict[str, Any]) -> None:
+        self._sender = sender
+        self._head = head
+        self._n = 0
+
+    def text(self, text: str) -> None:
+        for start in range(0, len(text), PIECE):
+            self._sender.add({**self._head, "n": self._n, "text": text[start : start + PIECE]})
+            self._n += 1
+
+    def reset(self) -> None:
+        """What was shown is for nothing: the answer is written anew."""
+        self._sender.add({**self._head, "reset": True})
+        self._n = 0

@@ -1,0 +1,136 @@
+"""The engine on LangGraph: durability `sync`, async nodes, no callbacks, one compiled graph for all runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from fencepost_contracts.graphs import GraphDefinition
+from fencepost_domain.errors import FenceLost, FencepostError
+from fencepost_domain.vocabulary import Reason
+from fencepost_runtime.logging import get_logger
+from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphRecursionError
+from langgraph.types import Command, Interrupt
+
+from fencepost_worker.engine.langgraph.registry import Graph, Left, build
+from fencepost_worker.engine.langgraph.saver import FencedSaver
+from fencepost_worker.engine.langgraph.step import Context
+from fencepost_worker.engine.port import (
+    Broken,
+    Deferred,
+    Finished,
+    Lost,
+    Outcome,
+    Parked,
+    PauseAsked,
+    Paused,
+    Ports,
+    Rerouted,
+    Task,
+)
+from fencepost_worker.flow.state import FRESH, State
+from fencepost_worker.flow.step import NodeFunction, Question
+from fencepost_worker.models.port import ModelFailed
+
+log = get_logger(__name__)
+_FRESH: Final = cast(State, dict(FRESH))
+
+
+class LangGraphEngine:
+    """One per process. `nodes` by graph name: the code of the definitions this worker serves."""
+
+    def __init__(self, saver: FencedSaver, nodes: Mapping[str, Mapping[str, NodeFunction]]) -> None:
+        self._saver = saver
+        self._nodes = nodes
+        self._graphs: dict[str, Graph] = {}
+
+    def graph(self, definition: GraphDefinition) -> Graph:
+        """The compiled graph of a definition; compiled once."""
+        fingerprint = definition.fingerprint()
+        if fingerprint not in self._graphs:
+            self._graphs[fingerprint] = build(definition, self._nodes[definition.name], self._saver)
+        return self._graphs[fingerprint]
+
+    async def execute(self, task: Task, ports: Ports) -> Outcome:
+        """See engine.port. Opens the run in the saver for as long as it is executed."""
+        self._saver.open_run(task.fence, fresh=task.fresh)
+        try:
+            return await self._run(task, ports)
+        except Left as left:
+            return outcome_of(left.cause)
+        except GraphRecursionError:
+            return Broken(Reason.NO_PROGRESS, "recursion_limit", "the graph made too many steps")
+        except FencepostError as error:
+            return outcome_of(error)
+        finally:
+            self._saver.close_run(task.fence.run_id)
+
+    async def _run(self, task: Task, ports: Ports) -> Outcome:
+        graph = self.graph(task.facts.definition)
+        config = _config(task)
+        entry: Any = _FRESH
+        if not task.fresh:
+            snapshot = await graph.aget_state(config)
+            values = cast(State, snapshot.values)
+            if values.get("module") == task.facts.module:
+                if snapshot.interrupts:
+                    question = _question(snapshot.interrupts)
+                    answer = await ports.answer_to(question)
+                    if answer is None:
+                        return Parked(question)
+                    entry = Command(resume=dict(answer))
+                elif snapshot.next:
+                    entry = None
+                elif values.get("ending"):
+                    return _ended(values)
+            elif snapshot.next and not values.get("module"):
+                entry = None  # claimed again before its first node was done
+        return await self._invoke(graph, entry, config, task, ports)
+
+    async def _invoke(
+        self, graph: Graph, entry: Any, config: RunnableConfig, task: Task, ports: Ports
+    ) -> Outcome:
+        context = Context(task.facts, ports)
+        values = await graph.ainvoke(entry, config, context=context, durability="sync")
+        pending = values.get("__interrupt__")
+        if pending:
+            return Parked(_question(pending))
+        return _ended(cast(State, values))
+
+
+def _config(task: Task) -> RunnableConfig:
+    limit = task.facts.definition.limits.recursion
+    return {"configurable": {"thread_id": str(task.fence.run_id)}, "recursion_limit": limit, "callbacks": []}
+
+
+def _question(pending: Any) -> Question:
+    interrupts: list[Interrupt] = list(pending)
+    return Question.from_json(interrupts[0].value)
+
+
+def _ended(values: State) -> Outcome:
+    ending = values.get("ending") or {}
+    if ending.get("reroute"):
+        return Rerouted(ending["reroute"])
+    if not ending:
+        return Broken(Reason.NO_PROGRESS, "no_ending", "the graph ended without a proposal")
+    return Finished(ending, values)
+
+
+def outcome_of(error: Exception) -> Outcome:
+    """What an exception means for the run. Unknown ones are a failed step, logged with their traceback."""
+    match error:
+        case PauseAsked():
+            return Paused()
+        case FenceLost():
+            return Lost(str(error))
+        case ModelFailed():
+            if error.retryable:
+                return Deferred(error.code, error.detail, error.retry_after)
+            return Broken(Reason.MODEL_FAILED, error.code, error.detail)
+        case FencepostError(retryable=True):
+            return Deferred(error.code, str(error))
+        case _:
+            log.error("step.failed", exc_info=error)
+            return Deferred("step_failed", type(error).__name__)

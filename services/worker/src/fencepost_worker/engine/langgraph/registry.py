@@ -1,0 +1,76 @@
+"""Compiled graphs, one per definition, for all runs of this process."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from fencepost_contracts.graphs import END as END_NAME
+from fencepost_contracts.graphs import GraphDefinition
+from langgraph.errors import GraphBubbleUp
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+
+from fencepost_worker.engine.langgraph.saver import FencedSaver
+from fencepost_worker.engine.langgraph.step import Context, LangGraphStep
+from fencepost_worker.engine.port import check_definition
+from fencepost_worker.flow.state import Patch, State
+from fencepost_worker.flow.step import NodeFunction
+
+Graph = CompiledStateGraph[State, Context, Any, Any]
+
+
+class Left(GraphBubbleUp):
+    """A node left for a reason of ours. Bubbling up stores no error in graph state: control state has it."""
+
+    def __init__(self, cause: Exception) -> None:
+        self.cause = cause
+        super().__init__(str(cause))
+
+
+class IllegalRoute(Exception):
+    """A node named a next node that its declaration doesn't have: a fault of ours."""
+
+
+def build(definition: GraphDefinition, nodes: Mapping[str, NodeFunction], saver: FencedSaver) -> Graph:
+    """Compile a definition. Raises ValueError when code and declaration don't fit."""
+    check_definition(definition, nodes)
+    graph = StateGraph(State, context_schema=Context)
+    for name, node in definition.nodes.items():
+        edges = frozenset(node.edges)
+        node_function: Any = _wrapped(name, nodes[name], edges)  # LangGraph's overloads don't take our alias
+        graph.add_node(name, node_function)
+        targets: dict[Any, str] = {edge: END if edge == END_NAME else edge for edge in node.edges}
+        graph.add_conditional_edges(name, _route, targets)
+    graph.add_edge(START, definition.entry)
+    return graph.compile(checkpointer=saver, name=definition.name)
+
+
+def _route(state: State) -> str:
+    return state["route"]
+
+
+def _wrapped(
+    name: str, function: NodeFunction, edges: frozenset[str]
+) -> Callable[[State, Runtime[Context]], Awaitable[Patch]]:
+    """The node as LangGraph runs it: the boundary before it, its exceptions out of graph state."""
+
+    async def node(state: State, runtime: Runtime[Context]) -> Patch:
+        context = runtime.context
+        info = runtime.execution_info
+        if info is None:
+            raise RuntimeError("the engine gave no execution info")
+        try:
+            await context.ports.boundary(name)
+            patch = await function(state, LangGraphStep(context, info.checkpoint_id, name))
+            if patch.get("route") not in edges:
+                raise IllegalRoute(f"{name} -> {patch.get('route')}")
+            return patch
+        except GraphBubbleUp:
+            raise  # a pause is an exception too; catching it would swallow the question
+        except Exception as error:
+            raise Left(error) from error
+
+    node.__name__ = name
+    return node

@@ -1,0 +1,64 @@
+"""A node's Step on LangGraph: ports of the run, keyed by the checkpoint the node runs from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+from uuid import UUID
+
+from fencepost_contracts.tools import CommitAnswer, PrepareAnswer, PrepareCall
+from langgraph.types import interrupt
+
+from fencepost_worker.engine.port import Ports, model_key
+from fencepost_worker.flow.step import Facts, Question
+from fencepost_worker.models.port import Answer, Message, ModelContext, ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """LangGraph's runtime context of one execution: one compiled graph serves all runs by it."""
+
+    facts: Facts
+    ports: Ports
+
+
+@dataclass(slots=True)
+class LangGraphStep:
+    """Implements flow.step.Step. `calls` counts the model calls of this execution of the node."""
+
+    context: Context
+    checkpoint_id: str
+    node: str
+    calls: int = 0
+
+    @property
+    def facts(self) -> Facts:
+        return self.context.facts
+
+    def new_id(self) -> UUID:
+        return self.context.ports.new_id()
+
+    async def ask_model(
+        self, context: ModelContext, messages: Sequence[Message], tools: Sequence[ToolSpec], message_id: str
+    ) -> Answer:
+        key = model_key(self.facts.run_id, self.checkpoint_id, self.node, n=self.calls)
+        self.calls += 1
+        return await self.context.ports.ask_model(key, context, messages, tools, message_id)
+
+    async def history(self) -> tuple[Message, ...]:
+        return await self.context.ports.history()
+
+    async def prepare(self, calls: Sequence[PrepareCall]) -> PrepareAnswer:
+        return await self.context.ports.prepare(calls)
+
+    async def commit(self, index: int, n: int, token_id: UUID) -> CommitAnswer:
+        return await self.context.ports.commit(index, n, token_id)
+
+    async def note_refusals(self, refusals: Sequence[Mapping[str, Any]]) -> None:
+        key = model_key(self.facts.run_id, self.checkpoint_id, self.node)
+        await self.context.ports.note_refusals(key, refusals)
+
+    def pause(self, question: Question) -> Mapping[str, Any]:
+        """LangGraph's interrupt is an exception that must leave the node; its id is not ours to use."""
+        return cast(Mapping[str, Any], interrupt(question.to_json()))

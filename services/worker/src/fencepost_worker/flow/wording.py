@@ -1,0 +1,167 @@
+"""The sentences a run ends with, in the run's language: what was done, or that nothing was done, and why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from fencepost_domain.termination import Ending
+from fencepost_domain.vocabulary import Reason
+
+from fencepost_worker.flow.state import DONE, FAILED, REJECTED, UNSETTLED, State
+
+Words = tuple[str, str]  # Chinese, English
+
+_NOTHING: Final[Words] = ("没有做任何改动。", "Nothing was done.")
+_REASONS: Final[Mapping[Reason, Words]] = {
+    Reason.ACCEPTANCE_MET: ("请求已完成。", "The request was carried out."),
+    Reason.USER_CANCELLED: ("已按您的要求取消。", "Cancelled as you asked."),
+    Reason.APPROVAL_REJECTED: ("您没有批准。", "You did not approve it."),
+    Reason.APPROVAL_EXPIRED: ("等待答复的时间已过。", "The time to answer is over."),
+    Reason.POLICY_DENIED: ("这个请求不被允许。", "The request is not allowed."),
+    Reason.DEADLINE_EXCEEDED: ("时限已到。", "The time limit was reached."),
+    Reason.BUDGET_EXHAUSTED: ("本次任务的额度已用完。", "The budget of this run is used up."),
+    Reason.REQUIRED_TASK_FAILED: ("必要的一步没有成功。", "A step that was needed did not succeed."),
+    Reason.CONFLICT_UNRESOLVED: ("有矛盾没能解决。", "A conflict could not be resolved."),
+    Reason.NO_PROGRESS: ("任务没有进展。", "The run made no progress."),
+    Reason.QUALITY_FAILED: ("结果没有达到质量要求。", "The result did not meet its quality gate."),
+    Reason.VERSION_REVOKED: (
+        "这个任务使用的版本已被撤回或损坏。",
+        "A version this run is bound to was revoked or altered.",
+    ),
+    Reason.ATTEMPTS_EXHAUSTED: ("多次尝试都没有成功。", "Several attempts failed."),
+    Reason.MODEL_FAILED: ("模型没有给出可用的回答。", "The model gave no usable answer."),
+    Reason.HANDED_OVER: ("已转交。", "It was handed over."),
+}
+_CODES: Final[Mapping[str, Words]] = {
+    "effect_unsettled": (
+        "有一步的结果还不能确定，需要人来核对。",
+        "The outcome of one step is not known yet; a person must check it.",
+    ),
+    "agentic_not_available": (
+        "这需要分几步完成，目前还做不到。",
+        "This needs several steps, which is not available yet.",
+    ),
+    "input_empty": ("请求是空的。", "The request was empty."),
+    "answer_invalid": ("这个回答不在可选范围内。", "The answer was not one of the choices."),
+}
+
+
+def is_zh(locale: str) -> bool:
+    return locale.lower().startswith("zh")
+
+
+def pick(words: Words, locale: str) -> str:
+    return words[0 if is_zh(locale) else 1]
+
+
+def approval_question(previews: Sequence[Mapping[str, Any]], locale: str) -> str:
+    """What is asked of the person: each action's preview, then the question."""
+    texts = [str(preview["text"]).strip() for preview in previews]
+    if len(texts) == 1:
+        return pick((f"{texts[0]}\n可以执行吗？", f"{texts[0]}\nShall I go ahead?"), locale)
+    listed = "\n".join(f"{number}. {text}" for number, text in enumerate(texts, 1))
+    return pick(
+        (
+            f"{listed}\n每一项都可以分别批准或拒绝。",
+            f"{listed}\nEach one can be approved or rejected on its own.",
+        ),
+        locale,
+    )
+
+
+def done_text(actions: Sequence[Mapping[str, Any]], locale: str) -> str:
+    """What happened to each action, from its stored result."""
+    return "\n".join(line for line in (_line(action, locale) for action in actions) if line)
+
+
+def _line(action: Mapping[str, Any], locale: str) -> str:
+    summary = str(
+        action.get("change", {}).get("summary") or action.get("preview", {}).get("text") or action["tool"]
+    )
+    summary = summary.strip().rstrip("。.")
+    match action["status"]:
+        case "done":
+            return _result(action, summary, locale)
+        case "rejected":
+            return pick(
+                (f"未执行（您没有批准）：{summary}。", f"Not done, as you did not approve it: {summary}."),
+                locale,
+            )
+        case "failed":
+            detail = action["error"].get("detail") or action["error"]["code"]
+            return pick((f"没有成功：{summary}（{detail}）。", f"This failed: {summary} ({detail})."), locale)
+        case "unsettled":
+            return pick(
+                (f"结果未知，需要核对：{summary}。", f"Outcome not known, to be checked: {summary}."), locale
+            )
+        case _:
+            return ""
+
+
+def _result(action: Mapping[str, Any], summary: str, locale: str) -> str:
+    """A tool's own words when its result has some; a reading's result as it is; else what was changed."""
+    result = action.get("result")
+    if isinstance(result, dict) and isinstance(result.get("text"), str) and result["text"].strip():
+        return str(result["text"])
+    if action.get("effect_class") == "none" and result not in (None, {}, []):
+        return f"{summary}\n{json.dumps(result, ensure_ascii=False, indent=1)}"
+    return pick((f"已完成：{summary}。", f"Done: {summary}."), locale)
+
+
+def final_text(ending: Ending, state: State, locale: str, currency: str) -> tuple[str, str]:
+    """The final message and the finalization's explanation."""
+    reason = explain(ending, locale)
+    if ending.reason is Reason.ACCEPTANCE_MET:
+        message = state["reply"]["text"]
+    else:
+        changed = any(a["status"] in (DONE, UNSETTLED) for a in state["actions"])
+        tried = any(a["status"] in (DONE, UNSETTLED, FAILED) for a in state["actions"])
+        told = done_text([a for a in state["actions"] if a["status"] != REJECTED], locale) if tried else ""
+        message = "\n".join(
+            part for part in (reason, told, "" if changed else pick(_NOTHING, locale)) if part
+        )
+    left = state["left_undone"]
+    if left:
+        listed = "；".join(left) if is_zh(locale) else "; ".join(left)
+        message += pick(
+            (
+                f"\n还没有做：{listed}。可以作为下一条消息发给我。",
+                f"\nNot done yet: {listed}. Send it as your next message.",
+            ),
+            locale,
+        )
+    return message, reason
+
+
+def explain(ending: Ending, locale: str) -> str:
+    """One sentence for the user: why the run ended as it did."""
+    words = _CODES.get(ending.code or "") or _REASONS[ending.reason]
+    return pick(words, locale)
+
+
+def nothing_done(reason: Reason, locale: str) -> str:
+    """A message for an ending in which nothing was done."""
+    return f"{pick(_REASONS[reason], locale)}{'' if is_zh(locale) else ' '}{pick(_NOTHING, locale)}"
+
+
+def stopped_text(
+    explanation: str, done: Sequence[Mapping[str, Any]], unsettled: Sequence[Mapping[str, Any]], locale: str
+) -> str:
+    """The message of a run that was stopped: what was done, what isn't known, what to do next."""
+    lines = [explanation]
+    tools = [effect["tool"] for effect in done]
+    if tools:
+        names = "、".join(tools) if is_zh(locale) else ", ".join(tools)
+        lines.append(pick((f"在此之前已经完成：{names}。", f"Done before that: {names}."), locale))
+    if unsettled:
+        names = ("、" if is_zh(locale) else ", ").join(effect["tool"] for effect in unsettled)
+        unknown = (
+            f"结果还未确认：{names}。请核对后再重试。",
+            f"Outcome not confirmed: {names}. Check before you try again.",
+        )
+        lines.append(pick(unknown, locale))
+    if not tools and not unsettled:
+        lines.append(pick(_NOTHING, locale))
+    return "\n".join(lines)

@@ -1,0 +1,141 @@
+"""The runs this process holds: their fences, how long each may be trusted, and what was heard of them.
+
+The event loop changes them; the heartbeat's thread reads a copy of what to name. Trust is local and
+monotonic, counted from before the last good renewal was sent: once over, nothing is started until a renewal
+succeeds (design 02 §2).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import StrEnum
+from uuid import UUID
+
+from fencepost_domain.errors import FenceLost
+from fencepost_domain.fence import Fence
+from fencepost_domain.lease import Trust
+from fencepost_domain.ports import Clock
+from fencepost_runtime.logging import get_logger
+from fencepost_store.claims import Beat, Claim
+
+log = get_logger(__name__)
+
+
+class Leaving(StrEnum):
+    """Why a run's execution is cancelled."""
+
+    STOP = "stop"
+    TAKEN = "taken"
+    DRAIN = "drain"
+
+
+@dataclass(slots=True)
+class Held:
+    """One run in this process. `heard` is set by every beat; stop_revision: the one to drain under."""
+
+    claim: Claim
+    fence: Fence
+    trust: Trust
+    clock: Clock
+    is_pausing: bool = False
+    leaving: Leaving | None = None
+    stop_revision: int | None = None
+    task: asyncio.Task[None] | None = None
+    heard: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def is_trusted(self) -> bool:
+        return self.trust.holds(self.clock.monotonic())
+
+    async def trusted(self) -> None:
+        """Wait until the lease may be trusted. Raises FenceLost when it was taken meanwhile."""
+        while not self.is_trusted():
+            if self.leaving is Leaving.TAKEN:
+                raise FenceLost(self.fence.run_id, "the lease was taken")
+            self.heard.clear()
+            await self.heard.wait()
+        if self.leaving is Leaving.TAKEN:
+            raise FenceLost(self.fence.run_id, "the lease was taken")
+
+    def leave(self, why: Leaving) -> None:
+        """Cancel the execution, once; what it is followed by depends on why."""
+        if self.leaving is None or (why is Leaving.TAKEN and self.leaving is not Leaving.TAKEN):
+            self.leaving = why
+            if self.task is not None:
+                self.task.cancel(str(why))
+        self.heard.set()
+
+
+class Holding:
+    """All runs held. `free` counts slots that a claim may fill."""
+
+    def __init__(self, slots: int, lease: timedelta, clock: Clock) -> None:
+        self.slots = slots
+        self.lease = lease
+        self.clock = clock
+        self.slot_freed = asyncio.Event()
+        self.claims_in_flight = 0
+        self._runs: dict[UUID, Held] = {}
+        self._unclaimed: set[UUID] = set()
+        self._lock = threading.Lock()
+
+    @property
+    def free(self) -> int:
+        return self.slots - len(self._runs)
+
+    def runs(self) -> list[Held]:
+        return list(self._runs.values())
+
+    def get(self, run_id: UUID) -> Held | None:
+        return self._runs.get(run_id)
+
+    def add(self, claim: Claim, sent_at: float) -> Held:
+        """Hold a claimed run. sent_at: monotonic, from before the claim was sent."""
+        held = Held(claim, claim.fence, Trust(self.lease, sent_at), self.clock)
+        with self._lock:
+            self._runs[claim.run.id] = held
+        return held
+
+    def drop(self, run_id: UUID) -> None:
+        with self._lock:
+            self._runs.pop(run_id, None)
+        self.slot_freed.set()
+
+    def named(self) -> Mapping[UUID, int]:
+        """Run id -> revision: what the heartbeat names. Called from its thread."""
+        with self._lock:
+            return {run_id: held.fence.revision for run_id, held in self._runs.items()}
+
+    def hear(self, sent_at: float, beats: list[Beat]) -> list[Beat]:
+        """Apply a heartbeat's answers. Returns runs that are ours in the database but nowhere here.
+
+        Those are told at the second sighting only, and never while a claim is in flight: its answer may be
+        on the way.
+        """
+        unknown: list[Beat] = []
+        for beat in beats:
+            held = self._runs.get(beat.run_id)
+            if beat.answer == "unclaimed":
+                if held is None and not self.claims_in_flight:
+                    unknown.append(beat)
+            elif held is not None:
+                self._hear_one(held, beat, sent_at)
+        again = [beat for beat in unknown if beat.run_id in self._unclaimed]
+        self._unclaimed = {beat.run_id for beat in unknown}
+        return again
+
+    def _hear_one(self, held: Held, beat: Beat, sent_at: float) -> None:
+        if beat.answer == "taken":
+            if beat.revision != held.fence.revision or held.leaving is None:
+                log.info("run.taken", run_id=str(beat.run_id), revision=beat.revision)
+                held.leave(Leaving.TAKEN)
+        elif beat.answer != "skipped":
+            held.trust.renew(sent_at)
+            held.is_pausing = beat.answer == "pause"
+            if beat.answer == "stop":
+                held.stop_revision = beat.revision
+                held.leave(Leaving.STOP)
+        held.heard.set()

@@ -1,0 +1,159 @@
+"""Asking a model through the ledger: an attempt is written before it is sent, its answer before it is used.
+
+A resumed node asks for its key first and gets the stored answer (I15). A failed attempt that may be tried
+again is one more row; the number of attempts in one step is bounded, further ones are the run's deferral.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from fencepost_contracts import canonical
+from fencepost_domain.errors import FenceLost, FencepostError
+from fencepost_domain.fence import Fence
+from fencepost_domain.ports import Ids
+from fencepost_domain.vocabulary import CallState
+from fencepost_runtime.failpoints import ahit
+from fencepost_runtime.logging import get_logger
+from fencepost_store.model_calls import NewCall, Outcome, open_call, settle_call
+from fencepost_store.transaction import Store
+
+from fencepost_worker.models.assembler import Assembler
+from fencepost_worker.models.pairing import is_paired
+from fencepost_worker.models.port import Answer, Model, ModelDelta, ModelFailed, ModelRequest
+
+ATTEMPTS: Final = 2  # in one step; more is the run's business, with its backoff
+RETRY_SECONDS: Final = 0.5
+OVERTIME: Final = timedelta(seconds=5)  # after its own timeout an attempt is certainly over
+
+log = get_logger(__name__)
+OnDelta = Callable[[ModelDelta], None]
+
+
+class BudgetExhausted(FencepostError):
+    """The run's model calls are used up."""
+
+    code = "budget_exhausted"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelLedger:
+    """One per process. `ask` is all that nodes see of models."""
+
+    store: Store
+    ids: Ids
+
+    async def ask(
+        self,
+        model: Model,
+        request: ModelRequest,
+        fence: Fence,
+        *,
+        calls_limit: int,
+        on_delta: OnDelta | None = None,
+        on_reset: Callable[[], None] | None = None,
+    ) -> Answer:
+        """The complete answer. on_delta: pieces to be shown; on_reset: they were for nothing.
+
+        Raises ModelFailed, BudgetExhausted, FenceLost.
+        """
+        if not is_paired(request.messages):
+            raise ModelFailed("protocol_error", "an unpaired call would be sent", retryable=False)
+        for remaining in reversed(range(ATTEMPTS)):
+            call = self._call(model, request, calls_limit)
+            async with self.store.transaction() as tx:
+                opened = await open_call(tx, fence, call)
+            if opened.answer is not None:
+                return Answer.from_json(opened.answer)
+            if opened.attempt is None:
+                raise BudgetExhausted("the model calls of this run are used up")
+            try:
+                return await self._attempt(model, request, fence, call, opened.attempt, on_delta)
+            except ModelFailed as error:
+                log.warning("model.failed", key=request.key, code=error.code, retryable=error.retryable)
+                if on_reset is not None:
+                    on_reset()
+                if not error.retryable or not remaining:
+                    raise
+                await asyncio.sleep(error.retry_after or RETRY_SECONDS)
+        raise AssertionError("unreachable")
+
+    async def _attempt(
+        self,
+        model: Model,
+        request: ModelRequest,
+        fence: Fence,
+        call: NewCall,
+        attempt: int,
+        on_delta: OnDelta | None,
+    ) -> Answer:
+        assembler = Assembler()
+        try:
+            async for delta in model.stream(request):
+                assembler.feed(delta)
+                if on_delta is not None:
+                    on_delta(delta)
+            answer = assembler.finish()
+        except ModelFailed as error:
+            error.partial = error.partial or assembler.partial
+            await self._settle(fence, call, attempt, Outcome(CallState.FAILED, error=error.to_json()))
+            raise
+        except asyncio.CancelledError:
+            partial = {"code": "aborted", "detail": "the run was stopped", "partial": assembler.partial}
+            outcome = Outcome(CallState.FAILED, error=partial)
+            await asyncio.shield(self._settle_quietly(fence, call, attempt, outcome))
+            raise
+        outcome = Outcome(
+            CallState.SETTLED,
+            answer=answer.to_json(),
+            input_tokens=answer.input_tokens,
+            output_tokens=answer.output_tokens,
+        )
+        if not await self._settle(fence, call, attempt, outcome):
+            raise FenceLost(fence.run_id, "the answer came late")
+        await ahit("worker.model.after_answer")
+        return answer
+
+    async def _settle(self, fence: Fence, call: NewCall, attempt: int, outcome: Outcome) -> bool:
+        async with self.store.transaction() as tx:
+            return await settle_call(tx, fence, call, attempt, outcome)
+
+    async def _settle_quietly(self, fence: Fence, call: NewCall, attempt: int, outcome: Outcome) -> None:
+        """For an aborted stream: that it was aborted is worth a row, not a second failure."""
+        try:
+            await self._settle(fence, call, attempt, outcome)
+        except FencepostError as error:
+            log.info("model.abort_not_noted", key=call.key, error=str(error))
+
+    def _call(self, model: Model, request: ModelRequest, calls_limit: int) -> NewCall:
+        return NewCall(
+            id=self.ids.uuid7(),
+            key=request.key,
+            role=request.role,
+            provider=model.provider,
+            model=model.name,
+            request_hash=canonical.digest(_hashed(request)),
+            within=timedelta(seconds=request.timeout_seconds) + OVERTIME,
+            calls_limit=calls_limit,
+        )
+
+
+def _hashed(request: ModelRequest) -> dict[str, Any]:
+    """What the request's hash covers: all that a provider would see."""
+    return {
+        "model": request.model,
+        "messages": [
+            {
+                "role": m.role,
+                "text": m.text,
+                "calls": [{"id": c.id, "name": c.name, "arguments": dict(c.arguments)} for c in m.calls],
+                "call_id": m.call_id,
+            }
+            for m in request.messages
+        ],
+        "tools": [tool.name for tool in request.tools],
+    }

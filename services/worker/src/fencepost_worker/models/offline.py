@@ -1,0 +1,157 @@
+"""The offline model: deterministic, on the rules layer and templates, named as such wherever it answers.
+
+It speaks through the same port as a real one: tool calls in chunks, a finish reason, usage. So the assembler,
+the guard and the ledger are on its path, and a mistake of its own is refused like anyone's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fencepost_intents import Answer, IntentPart, IntentResult, detect
+from fencepost_intents.questions import question_for
+from fencepost_intents.words import is_zh
+
+from fencepost_worker.models.control import ASK, HAND_OVER, RESPOND
+from fencepost_worker.models.offline_arguments import arguments_for
+from fencepost_worker.models.port import (
+    CallDelta,
+    FinishDelta,
+    ModelContext,
+    ModelDelta,
+    ModelRequest,
+    ToolSpec,
+    UsageDelta,
+)
+
+NAME: Final = "offline-rules-1"
+CHUNK: Final = 12  # characters of arguments in one delta: small, so that assembling is always on the path
+
+# intent -> the tool that does it; a module that hasn't the tool can't do it.
+TOOLS: Final[Mapping[str, str]] = {
+    "reminder.create": "life.create_reminder",
+    "reminder.list": "life.list_reminders",
+    "reminder.cancel": "life.cancel_reminder",
+    "reminder.change": "life.change_reminder",
+    "ledger.add": "life.add_ledger_entry",
+    "ledger.list": "life.list_ledger_entries",
+    "ledger.summary": "life.summarize_ledger",
+    "plan.today": "life.plan_day",
+}
+# intent -> the module it belongs to.
+HOMES: Final[Mapping[str, str]] = {
+    **{intent: tool.partition(".")[0] for intent, tool in TOOLS.items()},
+    "translate": "companion",
+    "chat": "companion",
+    "email.draft": "work",
+    "presentation.create": "work",
+    "document.ask": "work",
+}
+_CAN: Final = {
+    "zh": "我是离线模型，只按规则工作：可以设提醒、记账、查账、安排今天。例如“明早九点提醒我交周报”。",
+    "en": "I am the offline model and work by rules alone: I can set reminders, keep a ledger, sum it up and plan"
+    " your day. For example: “remind me tomorrow at 9 to send the report”.",
+}
+_HELLO: Final = {
+    "zh": "你好！我是离线模型，可以帮你设提醒、记账、安排今天。",
+    "en": "Hello! I am the offline model. I can set reminders, keep a ledger and plan your day.",
+}
+_CANT: Final = {"zh": "离线模型做不了这个：{what}。", "en": "The offline model can't do this: {what}."}
+_NAMES: Final[Mapping[str, tuple[str, str]]] = {
+    "translate": ("翻译", "translation"),
+    "email.draft": ("写邮件", "drafting an email"),
+    "presentation.create": ("做演示文稿", "making a presentation"),
+    "document.ask": ("回答文档里的问题", "answering from a document"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Intention:
+    """A call the offline model will make."""
+
+    name: str
+    arguments: Mapping[str, Any]
+
+
+class OfflineModel:
+    """Needs no key, no network and no state."""
+
+    provider = "offline"
+    name = NAME
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[ModelDelta]:
+        written = 0
+        for index, intention in enumerate(decide(request.context, request.tools)):
+            text = json.dumps(intention.arguments, ensure_ascii=False)
+            written += len(text)
+            yield CallDelta(index, f"offline_{index}", intention.name, "")
+            for start in range(0, len(text), CHUNK):
+                yield CallDelta(index, None, None, text[start : start + CHUNK])
+        yield FinishDelta("tool_calls")
+        yield UsageDelta(sum(len(m.text) for m in request.messages) // 4 + 1, written // 4 + 1)
+
+    async def close(self) -> None:
+        """Holds nothing."""
+
+
+def decide(context: ModelContext, tools: tuple[ToolSpec, ...]) -> list[Intention]:
+    """What the rules make of the request and the answers so far: never a guess."""
+    known = {tool.name: tool for tool in tools}
+    result = read(context)
+    mine = [part for part in result.intents if TOOLS.get(part.intent, "") in known]
+    foreign = [part for part in result.intents if part not in mine]
+    if not mine or result.fallback_required:
+        return [_without_tools(context, result, known)]
+    question = question_for(result, context.locale)
+    if question is not None:
+        asked = question.to_json()
+        body = {"question": asked["text"], "slot": asked["slot"], "intent_index": asked["intent_index"]}
+        if asked["candidates"]:
+            body["candidates"] = asked["candidates"]
+        if asked["input_schema"] is not None:
+            body["input_schema"] = asked["input_schema"]
+        return [Intention(ASK, body)]
+    calls = [
+        Intention(TOOLS[part.intent], arguments_for(part, known[TOOLS[part.intent]].schema, result, context))
+        for part in mine
+    ]
+    left = [_words(part, result, context.locale) for part in foreign if part.intent in HOMES]
+    return [*calls, Intention(RESPOND, {"text": "", "left_undone": left})] if left else calls
+
+
+def read(context: ModelContext) -> IntentResult:
+    return detect(
+        context.text,
+        reference=context.reference,
+        zone=context.zone,
+        locale=context.locale,
+        currency=context.currency,
+        answers=[Answer(a.slot, a.value, a.text, a.intent_index) for a in context.answers],
+    )
+
+
+def _without_tools(context: ModelContext, result: IntentResult, known: Mapping[str, ToolSpec]) -> Intention:
+    """No tool of this module fits: another module's business, small talk, or not understood."""
+    homes = [HOMES.get(part.intent) for part in result.intents]
+    target = homes[0] if homes else None
+    language = "zh" if is_zh(context.locale) else "en"
+    is_elsewhere = target is not None and target != context.module and target in context.modules
+    if HAND_OVER in known and is_elsewhere and not result.fallback_required:
+        return Intention(HAND_OVER, {"module": target})
+    if result.intent == "chat":
+        return Intention(RESPOND, {"text": _HELLO[language]})
+    if result.intent in _NAMES:
+        what = _NAMES[result.intent][0 if language == "zh" else 1]
+        return Intention(RESPOND, {"text": f"{_CANT[language].format(what=what)} {_CAN[language]}"})
+    return Intention(RESPOND, {"text": _CAN[language]})
+
+
+def _words(part: IntentPart, result: IntentResult, locale: str) -> str:
+    """The user's own words of a part, or its name where the span is unknown."""
+    start, end = part.span
+    said = result.text[start:end].strip(" ,，。.;；")
+    names = _NAMES.get(part.intent)
+    return said or (names[0 if is_zh(locale) else 1] if names else part.intent)

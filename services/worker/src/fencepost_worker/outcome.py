@@ -1,0 +1,320 @@
+"""Outcomes made true: each is one transaction under the run's fence, decided by the domain.
+
+An answer lost after COMMIT isn't a refusal: an ending is asked for by its message's id, a parked or deferred
+run by its revision, before anything is repeated.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from fencepost_domain.decision import Decision, Finalization, FinalMessage
+from fencepost_domain.errors import FenceLost, Unavailable
+from fencepost_domain.fence import Fence, FenceKind
+from fencepost_domain.retry import backoff
+from fencepost_domain.run import (
+    Run,
+    check_fence,
+    decide_defer,
+    decide_drained,
+    decide_finalize,
+    decide_paused,
+    decide_reroute,
+    stopped,
+)
+from fencepost_domain.termination import Ending, Standing, decide_termination
+from fencepost_domain.vocabulary import Reason, RunStatus, Stop
+from fencepost_runtime.failpoints import ahit
+from fencepost_store import bindings, model_calls
+from fencepost_store.interrupts import NewInterrupt, open_and_park
+from fencepost_store.record import record
+from fencepost_store.runs import Locked, lock_run, settled
+from fencepost_store.transaction import Store, Tx
+
+from fencepost_worker.engine.port import Broken, Deferred, Finished, Outcome, Parked, Paused, Rerouted
+from fencepost_worker.flow.step import Question
+from fencepost_worker.flow.wording import explain, nothing_done, stopped_text
+from fencepost_worker.holding import Held
+
+DECIDED_BY: Final = "termination"
+TRIES: Final = 4
+RETRY_SECONDS: Final = 0.2
+DRAIN_POLL_SECONDS: Final = 0.2
+DRAIN_WITHIN: Final = timedelta(seconds=30)  # then open attempts are listed as unconfirmed
+
+Work = Callable[[Tx, Locked], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Recorder:
+    """One per process: writes what an execution came to."""
+
+    store: Store
+
+    async def outcome(self, held: Held, outcome: Outcome) -> None:
+        """Make an outcome true. Raises FenceLost, Unavailable."""
+        match outcome:
+            case Finished(proposal, state):
+                await self._finish(held, UUID(state["message_id"]), proposal)
+            case Parked(question):
+                await self._park(held, question)
+            case Paused():
+                await self._under_fence(held, self._paused(held))
+            case Rerouted(module):
+                await self._under_fence(held, self._rerouted(held, module))
+            case Deferred():
+                await self._defer(held, outcome)
+            case Broken(reason, code, detail):
+                await self._break(held, Reason(reason), code, detail)
+
+    # ── endings ─────────────────────────────────────────────────────────────────────────────────────
+
+    async def _finish(self, held: Held, message_id: UUID, proposal: Mapping[str, Any]) -> None:
+        async def work(tx: Tx, locked: Locked) -> None:
+            _, unsettled = await bindings.effects_of(tx, locked.run.id)
+            ending = Ending(RunStatus(proposal["status"]), Reason(proposal["reason"]), proposal["code"])
+            text, explanation = proposal["text"], proposal["explanation"]
+            if unsettled and ending.status in (RunStatus.SUCCEEDED, RunStatus.PARTIALLY_SUCCEEDED):
+                ending = decide_termination(Standing(answered=True, unsettled=len(unsettled)))
+                explanation = explain(ending, locked.run.locale)
+                text = f"{explanation}\n{text}"
+            await self._end(
+                tx, locked, held.fence, ending, message_id, text, explanation, proposal["left_undone"]
+            )
+
+        await self._ending(held, message_id, work)
+
+    async def _break(self, held: Held, reason: Reason, code: str, detail: str) -> None:
+        message_id = self.store.ids.uuid7()
+
+        async def work(tx: Tx, locked: Locked) -> None:
+            completed, unsettled = await bindings.effects_of(tx, locked.run.id)
+            done = [e for e in completed if e["state"] == "completed"]
+            standing = Standing(
+                failure=reason, failure_code=code, completed=len(done), unsettled=len(unsettled)
+            )
+            ending = decide_termination(standing)
+            if reason is Reason.VERSION_REVOKED:
+                ending = Ending(RunStatus.BLOCKED, reason, code)
+            locale = locked.run.locale
+            explanation = explain(ending, locale)
+            text = (
+                nothing_done(reason, locale)
+                if not (done or unsettled)
+                else stopped_text(explanation, done, unsettled, locale)
+            )
+            await self._end(tx, locked, held.fence, ending, message_id, text, explanation, (), detail)
+
+        await self._ending(held, message_id, work)
+
+    async def _end(
+        self,
+        tx: Tx,
+        locked: Locked,
+        fence: Fence,
+        ending: Ending,
+        message_id: UUID,
+        text: str,
+        explanation: str,
+        left_undone: Any,
+        detail: str = "",
+    ) -> None:
+        finalization = Finalization(
+            ending.status,
+            ending.reason,
+            explanation,
+            DECIDED_BY,
+            code=ending.code,
+            evidence={"detail": detail} if detail else {},
+            left_undone=tuple(left_undone),
+            unconfirmed_effects=tuple((await bindings.effects_of(tx, locked.run.id))[1]),
+            usage=await model_calls.usage(tx, locked.run.id),
+        )
+        message = FinalMessage(message_id, text)
+        await record(
+            tx, locked.run, decide_finalize(locked.run, fence, finalization=finalization, message=message)
+        )
+
+    async def _ending(self, held: Held, message_id: UUID, work: Work) -> None:
+        async def was_recorded(tx: Tx) -> bool:
+            return await bindings.is_recorded(tx, held.fence.run_id, message_id)
+
+        async def with_failpoint(tx: Tx, locked: Locked) -> None:
+            check_fence(locked.run, held.fence, FenceKind.RECORD, locked.now)
+            await work(tx, locked)
+            await ahit("worker.finalize.before_commit")
+
+        await self._acknowledged(held.fence, with_failpoint, was_recorded)
+        await ahit("worker.finalize.after_commit")
+
+    # ── waiting, deferring, handing over ────────────────────────────────────────────────────────────
+
+    async def _park(self, held: Held, question: Question) -> None:
+        """Ask and let go. `wakes` is what the claim told: known before anything was looked at (AP-6)."""
+        interrupt_id = self.store.ids.uuid7()
+
+        async def work(tx: Tx, locked: Locked) -> None:
+            new = _interrupt(interrupt_id, question, locked.now)
+            await open_and_park(
+                tx,
+                locked.run,
+                locked.now,
+                held.fence,
+                new,
+                wakes_seen=held.claim.run.wakes,
+                event_id=tx.ids.uuid7(),
+            )
+            await ahit("worker.interrupt.before_commit")
+
+        await self._under_fence(held, work)
+        await ahit("worker.interrupt.after_commit")
+
+    def _paused(self, held: Held) -> Work:
+        async def work(tx: Tx, locked: Locked) -> None:
+            decision = decide_paused(locked.run, held.fence, tx.ids.uuid7(), now=locked.now)
+            await record(tx, locked.run, decision)
+
+        return work
+
+    def _rerouted(self, held: Held, module: str) -> Work:
+        async def work(tx: Tx, locked: Locked) -> None:
+            decision = decide_reroute(locked.run, held.fence, tx.ids.uuid7(), module=module, now=locked.now)
+            await record(tx, locked.run, decision)
+
+        return work
+
+    async def _defer(self, held: Held, outcome: Deferred) -> None:
+        """Back to the queue with a backoff; with its attempts used up the run fails, and says so."""
+        run = held.claim.run
+        if outcome.counts and run.attempt >= run.max_attempts:
+            await self._break(held, Reason.ATTEMPTS_EXHAUSTED, outcome.reason, outcome.detail)
+            return
+        hint = timedelta(seconds=outcome.wait_seconds) if outcome.wait_seconds is not None else None
+        wait = backoff(run.attempt, hint=hint) if outcome.counts else hint or timedelta(0)
+
+        async def work(tx: Tx, locked: Locked) -> None:
+            decision: Decision = decide_defer(
+                locked.run,
+                held.fence,
+                tx.ids.uuid7(),
+                wait=wait,
+                reason=outcome.reason,
+                detail=outcome.detail[:300],
+                now=locked.now,
+            )
+            if not outcome.counts:
+                decision = replace(decision, sets={**decision.sets, "next_counts": False})
+            await record(tx, locked.run, decision)
+
+        await self._under_fence(held, work)
+
+    async def _under_fence(self, held: Held, work: Work) -> None:
+        """A change of status: after a lost answer, a revision that moved on under our hands was ours."""
+
+        async def was_recorded(tx: Tx) -> bool:
+            locked = await lock_run(tx, held.fence.run_id)
+            return (
+                locked.run.revision == held.fence.revision + 1
+                and locked.run.status is not RunStatus.CANCELLING
+            )
+
+        async def fenced(tx: Tx, locked: Locked) -> None:
+            check_fence(locked.run, held.fence, FenceKind.RECORD, locked.now)
+            await work(tx, locked)
+
+        await self._acknowledged(held.fence, fenced, was_recorded)
+
+    # ── stopping ────────────────────────────────────────────────────────────────────────────────────
+
+    async def drain(self, held: Held) -> None:
+        """End a cancelling run under the drain fence, once no attempt is open or its time is over."""
+        fence = Fence(held.fence.run_id, held.fence.owner, held.stop_revision or held.fence.revision)
+        message_id = self.store.ids.uuid7()
+        ends = held.clock.monotonic() + DRAIN_WITHIN.total_seconds()
+        ended = False
+
+        async def work(tx: Tx, locked: Locked) -> None:
+            nonlocal ended
+            run = locked.run
+            if run.status is not RunStatus.CANCELLING:
+                ended = True
+                return
+            check_fence(run, fence, FenceKind.DRAIN, locked.now)
+            if not await settled(tx, run) and held.clock.monotonic() < ends:
+                return
+            await record(tx, run, await _drained(tx, run, fence, message_id))
+            await ahit("worker.finalize.before_commit")
+            ended = True
+
+        async def was_recorded(tx: Tx) -> bool:
+            return await bindings.is_recorded(tx, fence.run_id, message_id)
+
+        while not ended:
+            await self._acknowledged(fence, work, was_recorded)
+            if not ended:
+                await asyncio.sleep(DRAIN_POLL_SECONDS)
+        await ahit("worker.finalize.after_commit")
+
+    async def _acknowledged(
+        self, fence: Fence, work: Work, was_recorded: Callable[[Tx], Awaitable[bool]]
+    ) -> None:
+        """`work` on the locked run, once: repeated only when it is known not to have been committed."""
+
+        async def locked_work(tx: Tx) -> None:
+            await work(tx, await lock_run(tx, fence.run_id))
+
+        async def asked_first(tx: Tx) -> None:
+            if not await was_recorded(tx):
+                await locked_work(tx)
+
+        for remaining in reversed(range(TRIES)):
+            try:
+                first = remaining == TRIES - 1
+                await self.store.run(None, locked_work if first else asked_first)
+                return
+            except Unavailable:
+                if not remaining:
+                    raise
+                await asyncio.sleep(RETRY_SECONDS)
+        raise FenceLost(fence.run_id)
+
+
+def _interrupt(interrupt_id: UUID, question: Question, now: datetime) -> NewInterrupt:
+    expiry: dict[str, Any] = {}
+    if question.expires_at is not None:
+        expiry["expires_in"] = max(datetime.fromisoformat(question.expires_at) - now, timedelta(0))
+    return NewInterrupt(
+        interrupt_id,
+        question.kind,
+        question.index,
+        question.n,
+        question.text,
+        actions=question.actions,
+        candidates=question.candidates,
+        input_schema=question.input_schema,
+        preview=question.preview,
+        change=question.change,
+        risk=question.risk,
+        **expiry,
+    )
+
+
+async def _drained(tx: Tx, run: Run, fence: Fence, message_id: UUID) -> Decision:
+    completed, unsettled = await bindings.effects_of(tx, run.id)
+    stop = run.stop or Stop.CANCEL
+    finalization = stopped(stop, "", "worker")
+    explanation = explain(Ending(finalization.status, finalization.reason), run.locale)
+    finalization = stopped(
+        stop,
+        explanation,
+        "worker",
+        unconfirmed_effects=tuple(unsettled),
+        usage=await model_calls.usage(tx, run.id),
+    )
+    text = stopped_text(explanation, completed, unsettled, run.locale)
+    return decide_drained(run, fence, finalization=finalization, message=FinalMessage(message_id, text))

@@ -1,0 +1,144 @@
+"""One run's ports, under its fence: what engine.port.Ports promises, on real store, models, gateway."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+from fencepost_contracts.graphs import Manifest
+from fencepost_contracts.tools import CommitAnswer, PrepareAnswer, PrepareCall
+from fencepost_domain.decision import Decision, NewEvent
+from fencepost_domain.errors import Conflict
+from fencepost_domain.fence import FenceKind
+from fencepost_domain.ports import Ids
+from fencepost_domain.run import check_fence
+from fencepost_domain.vocabulary import Ev, InterruptStatus
+from fencepost_runtime.failpoints import ahit
+from fencepost_store import bindings
+from fencepost_store.record import record
+from fencepost_store.runs import lock_run
+from fencepost_store.transaction import Store
+
+from fencepost_worker.deltas import DeltaSender
+from fencepost_worker.engine.port import PauseAsked
+from fencepost_worker.flow.step import Question
+from fencepost_worker.gateway_client import RunGateway
+from fencepost_worker.history import history
+from fencepost_worker.holding import Held
+from fencepost_worker.models.ledger import ModelLedger
+from fencepost_worker.models.port import Answer, Message, Model, ModelContext, ModelRequest, ToolSpec
+from fencepost_worker.models.respond_stream import RespondStream
+
+ROLE: Final = "module"
+
+
+@dataclass(slots=True)
+class RunPorts:
+    held: Held
+    store: Store
+    ids: Ids
+    ledger: ModelLedger
+    model: Model
+    manifest: Manifest
+    gateway: RunGateway
+    deltas: DeltaSender
+    model_timeout_seconds: float
+
+    async def boundary(self, node: str) -> None:
+        """A safe place to leave: nothing of this node has begun."""
+        await ahit("worker.node.before_start")
+        await self.held.trusted()
+        if self.held.is_pausing:
+            raise PauseAsked(f"before {node}")
+
+    def new_id(self) -> UUID:
+        return self.ids.uuid7()
+
+    async def ask_model(
+        self,
+        key: str,
+        context: ModelContext,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        message_id: str,
+    ) -> Answer:
+        await self.held.trusted()
+        role = self.manifest.roles[ROLE]
+        request = ModelRequest(
+            key,
+            ROLE,
+            role.model,
+            context,
+            tuple(messages),
+            tuple(tools),
+            role.output_tokens,
+            self.model_timeout_seconds,
+        )
+        run = self.held.claim.run
+        writer = self.deltas.writer(run.id, run.tenant_id, message_id, self.held.fence.revision)
+        said = RespondStream(writer.text)
+        answer = await self.ledger.ask(
+            self.model,
+            request,
+            self.held.fence,
+            calls_limit=role.calls,
+            on_delta=said.feed,
+            on_reset=writer.reset,
+        )
+        await self.held.trusted()
+        return answer
+
+    async def history(self) -> tuple[Message, ...]:
+        return await history(self.store, self.held.claim.run)
+
+    async def prepare(self, calls: Sequence[PrepareCall]) -> PrepareAnswer:
+        return await self.gateway.prepare(calls)
+
+    async def commit(self, index: int, n: int, token_id: UUID) -> CommitAnswer:
+        answer = await self.gateway.commit(index, n, token_id)
+        await ahit("worker.commit.after_answer")
+        return answer
+
+    async def note_refusals(self, key: str, refusals: Sequence[Mapping[str, Any]]) -> None:
+        """Append `tool.refused` events; ids are made of the key, so that a node run again adds none."""
+        events = tuple(
+            NewEvent(_id_of(f"{key}:refused:{place}"), Ev.TOOL_REFUSED, _told(refusal), "worker")
+            for place, refusal in enumerate(refusals)
+        )
+        with suppress(Conflict):  # event_exists: this node noted them before it was interrupted
+            async with self.store.transaction() as tx:
+                locked = await lock_run(tx, self.held.fence.run_id)
+                check_fence(locked.run, self.held.fence, FenceKind.RECORD, locked.now)
+                decision = Decision(None, events=events, fence=self.held.fence, fence_kind=FenceKind.RECORD)
+                await record(tx, locked.run, decision)
+
+    async def answer_to(self, question: Question) -> Mapping[str, Any] | None:
+        async with self.store.transaction() as tx:
+            row = await bindings.asked(
+                tx, self.held.fence.run_id, str(question.kind), question.index, question.n
+            )
+        if row is None or row["status"] == InterruptStatus.OPEN:
+            return None
+        return {
+            "status": row["status"],
+            "interrupt_id": str(row["id"]),
+            "resolution": row["resolution"] or {},
+        }
+
+
+def _told(refusal: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: refusal[name] for name in ("code", "tool", "pointer", "detail", "allowed") if name in refusal
+    }
+
+
+def _id_of(key: str) -> UUID:
+    """A stable id from a key: UUID version 8, made of its hash."""
+    raw = bytearray(hashlib.sha256(key.encode()).digest()[:16])
+    raw[6] = (raw[6] & 0x0F) | 0x80
+    raw[8] = (raw[8] & 0x3F) | 0x80
+    return UUID(bytes=bytes(raw))
