@@ -48,7 +48,7 @@ async def running(*parts: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
 
 
 async def test_a_ring_is_heard_at_once_and_an_unheard_one_costs_the_interval(options: WakeOptions) -> None:
-    bell, ear = Bell(options), BellEar(options)
+    bell, ear = Bell(options.listen_url), BellEar(options)
     async with running(bell.run(), ear.run()):
         await ear.ready()
         assert not await ear.rung(timedelta(milliseconds=20))
@@ -57,7 +57,7 @@ async def test_a_ring_is_heard_at_once_and_an_unheard_one_costs_the_interval(opt
 
 
 async def test_many_rings_are_few_notifies(options: WakeOptions) -> None:
-    bell = Bell(options)
+    bell = Bell(options.listen_url)
     async with (
         await psycopg.AsyncConnection.connect(options.listen_url or "", autocommit=True) as witness,
         running(bell.run()),
@@ -72,7 +72,7 @@ async def test_many_rings_are_few_notifies(options: WakeOptions) -> None:
 
 async def test_ringing_into_an_outage_neither_waits_nor_fails(options: WakeOptions, line: Line) -> None:
     options = replace(options, listen_url=through(options.listen_url or "", line))
-    bell, ear = Bell(options), BellEar(options)
+    bell, ear = Bell(options.listen_url), BellEar(options)
     async with running(bell.run(), ear.run()):
         await ear.ready()
         line.set("refuse")
@@ -90,7 +90,7 @@ async def test_ringing_into_an_outage_neither_waits_nor_fails(options: WakeOptio
 
 @pytest.mark.parametrize("adapter", ["none", "postgres"])
 async def test_without_hints_or_an_address_the_bell_is_silent(adapter: Any) -> None:
-    bell, ear = Bell(WakeOptions(adapter)), BellEar(WakeOptions(adapter))
+    bell, ear = Bell(None), BellEar(WakeOptions(adapter))
     async with running(bell.run(), ear.run()):
         await ear.ready()
         bell.ring()
@@ -99,7 +99,7 @@ async def test_without_hints_or_an_address_the_bell_is_silent(adapter: Any) -> N
 
 async def test_a_rung_relay_sends_without_its_interval(database: Database) -> None:
     options = WakeOptions("postgres", listen_url=database.dsn("reconciler"), listen_url_is_direct=True)
-    bell, ear = Bell(options), BellEar(options)
+    bell, ear = Bell(options.listen_url), BellEar(options)
     async with (
         opened_runs(database) as runs,
         reconciler_store(database) as store,

@@ -177,11 +177,15 @@ class _ModuleEar(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka s
             count_hint(self._stats, on_hint, hint)
 
     def pause(self) -> None:
+        if self._is_paused:
+            return
         self._is_paused = True
         if self._consumer is not None:
             self._consumer.pause(*self._consumer.assignment())
 
     def resume(self) -> None:
+        if not self._is_paused:
+            return
         self._is_paused = False
         if self._consumer is not None:
             self._consumer.resume(*self._consumer.assignment())
