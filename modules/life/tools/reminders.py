@@ -1,0 +1,272 @@
+"""Reminders: make, list, change, cancel. What fires them is the reconciler."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from fencepost import Change, Plan, PreconditionChanged, ToolContext, ToolRefused, tool
+
+from .times import first_due, read_instant, read_zone
+from .wording import instant_words, line, one_line, pick, preview, rule_words
+
+Arguments = Mapping[str, Any]
+FEW: Final = 20
+SHOWN: Final = 5  # candidates named when words fit several
+
+
+@dataclass(frozen=True, slots=True)
+class Reminder:
+    """As stored. rrule None: a single one. next_at None: nothing comes any more."""
+
+    id: UUID
+    title: str
+    note: str
+    zone: str
+    dtstart: datetime
+    rrule: str | None
+    next_at: datetime | None
+    status: str
+    version: int
+
+    def shown(self) -> dict[str, Any]:
+        """JSON values; instants on the reminder's own clock."""
+        clock = ZoneInfo(self.zone)
+        return {
+            "id": str(self.id),
+            "title": self.title,
+            "note": self.note,
+            "zone": self.zone,
+            "at": self.dtstart.astimezone(clock).isoformat(),
+            "rrule": self.rrule,
+            "next_at": self.next_at.astimezone(clock).isoformat() if self.next_at else None,
+            "status": self.status,
+            "version": self.version,
+        }
+
+    def when(self, locale: str) -> str:
+        """Its time in words: the rule of a repetition, the instant of a single one."""
+        if self.rrule:
+            return rule_words(self.rrule, self.dtstart, self.zone, locale)
+        return instant_words(self.next_at or self.dtstart, self.zone, locale)
+
+
+def read(row: Mapping[str, Any]) -> Reminder:
+    return Reminder(**{name: row[name] for name in Reminder.__slots__})
+
+
+def _lines(reminder: Reminder, locale: str) -> list[Any]:
+    lines = [line("what", reminder.title, locale)]
+    if reminder.rrule:
+        lines.append(line("repeats", reminder.when(locale), locale))
+        if reminder.next_at:
+            lines.append(line("next", instant_words(reminder.next_at, reminder.zone, locale), locale))
+    else:
+        lines.append(line("when", reminder.when(locale), locale))
+    if reminder.note:
+        lines.append(line("note", reminder.note, locale))
+    return lines
+
+
+@tool("life.create_reminder")
+class CreateReminder:
+    """One reminder under the effect's key. A natural duplicate is shown in the preview, not refused."""
+
+    async def prepare(self, args: Arguments, ctx: ToolContext) -> Plan:
+        new = await self._new(args, ctx)
+        lines = _lines(new, ctx.locale)
+        found = await ctx.tx.row("same_reminders", user_id=ctx.user_id, title=new.title, next_at=new.next_at)
+        if found is not None and found["same"]:
+            already = pick(ctx.locale, "已有一条相同的提醒", "there is the same reminder already")
+            lines.append(line("duplicate", already, ctx.locale))
+        title = pick(ctx.locale, "新建提醒", "New reminder")
+        after = {name: value for name, value in new.shown().items() if name not in ("id", "version")}
+        summary = pick(ctx.locale, f"新建提醒「{new.title}」", f"a new reminder “{new.title}”")
+        return Plan(preview(title, lines, ctx.locale), Change(before=None, after=after, summary=summary))
+
+    async def commit(self, args: Arguments, ctx: ToolContext) -> dict[str, Any]:
+        new = await self._new(args, ctx)
+        row = await ctx.tx.row(
+            "insert_reminder",
+            id=ctx.new_id,
+            tenant_id=ctx.tenant_id,
+            user_id=ctx.user_id,
+            conversation_id=ctx.conversation_id,
+            title=new.title,
+            note=new.note,
+            locale=ctx.locale,
+            zone=new.zone,
+            dtstart=new.dtstart,
+            rrule=new.rrule,
+            next_at=new.next_at,
+            effect_key=ctx.effect_key,
+        )
+        made = read(_there(row))
+        when = made.when(ctx.locale)
+        text = pick(
+            ctx.locale, f"已设置提醒「{made.title}」：{when}。", f"Reminder “{made.title}” is set: {when}."
+        )
+        return {"reminder": made.shown(), "text": text}
+
+    async def _new(self, args: Arguments, ctx: ToolContext) -> Reminder:
+        zone = read_zone(args.get("zone"), ctx)
+        at = read_instant(args["at"], "/at")
+        rrule = args.get("rrule")
+        due = await first_due(at, rrule, zone, ctx.now)
+        title, note = one_line(args["title"]), args.get("note", "").strip()
+        return Reminder(ctx.new_id, title, note, zone, at, rrule, due, "active", 1)
+
+
+@tool("life.list_reminders")
+class ListReminders:
+    async def prepare(self, args: Arguments, ctx: ToolContext) -> Plan:
+        return reading(pick(ctx.locale, "查看提醒", "Look at reminders"))
+
+    async def commit(self, args: Arguments, ctx: ToolContext) -> dict[str, Any]:
+        limit = args.get("limit", FEW)
+        rows = await ctx.tx.rows(
+            "list_reminders",
+            user_id=ctx.user_id,
+            status=args.get("status", "active"),
+            from_at=read_instant(args["from"], "/from") if "from" in args else None,
+            to_at=read_instant(args["to"], "/to") if "to" in args else None,
+            words=args.get("text"),
+            limit=limit,
+        )
+        found = [read(row) for row in rows]
+        shown = found[:limit]
+        none = pick(ctx.locale, "没有提醒。", "There are no reminders.")
+        text = "\n".join(f"- {one.title}: {one.when(ctx.locale)}" for one in shown) or none
+        return {"text": text, "reminders": [one.shown() for one in shown], "more": len(found) > limit}
+
+
+class _Existing:
+    """What change and cancel share: the one reminder meant, and its version as precondition."""
+
+    async def precondition(self, args: Arguments, ctx: ToolContext) -> dict[str, Any]:
+        try:
+            meant = await self._meant(args, ctx)
+        except ToolRefused:
+            return {"gone": True}  # another outcome than at prepare is a difference, not a failure
+        return {"reminder_id": str(meant.id), "version": meant.version}
+
+    async def _meant(self, args: Arguments, ctx: ToolContext) -> Reminder:
+        if ("reminder_id" in args) == ("which" in args):
+            raise ToolRefused("name the reminder by `reminder_id` or by `which`, not by both")
+        if "reminder_id" in args:
+            row = await ctx.tx.row("reminder_by_id", id=UUID(args["reminder_id"]), user_id=ctx.user_id)
+            if row is None or row["status"] != "active":
+                raise ToolRefused(
+                    "there is no such active reminder", pointer="/reminder_id", code="not_found"
+                )
+            return read(row)
+        found = [read(row) for row in await ctx.tx.rows(
+            "active_reminders_like", user_id=ctx.user_id, words=one_line(args["which"]))]  # fmt: skip
+        exact = [one for one in found if one.title.casefold() == one_line(args["which"]).casefold()]
+        meant = exact if len(exact) == 1 else found
+        if len(meant) != 1:
+            raise ToolRefused(_which(meant, ctx.locale), pointer="/which",
+                              code="ambiguous" if meant else "not_found")  # fmt: skip
+        return meant[0]
+
+
+def _which(found: list[Reminder], locale: str) -> str:
+    if not found:
+        return "no active reminder has these words in its title"
+    named = "; ".join(f"{one.id}: {one.title}, {one.when(locale)}" for one in found[:SHOWN])
+    return f"several active reminders fit; name one by reminder_id: {named}"
+
+
+@tool("life.change_reminder")
+class ChangeReminder(_Existing):
+    async def prepare(self, args: Arguments, ctx: ToolContext) -> Plan:
+        before = await self._meant(args, ctx)
+        after = await self._after(before, args, ctx)
+        title = pick(ctx.locale, f"修改提醒「{before.title}」", f"Change reminder “{before.title}”")
+        change = Change(
+            before=before.shown(), after={**after.shown(), "version": before.version + 1}, summary=title
+        )
+        return Plan(preview(title, _lines(after, ctx.locale), ctx.locale), change)
+
+    async def commit(self, args: Arguments, ctx: ToolContext) -> dict[str, Any]:
+        before = await self._meant(args, ctx)
+        after = await self._after(before, args, ctx)
+        row = await ctx.tx.row(
+            "change_reminder",
+            id=before.id,
+            user_id=ctx.user_id,
+            version=before.version,
+            title=after.title,
+            note=after.note,
+            zone=after.zone,
+            dtstart=after.dtstart,
+            rrule=after.rrule,
+            next_at=after.next_at,
+            effect_key=ctx.effect_key,
+        )
+        if row is None:
+            raise PreconditionChanged
+        changed = read(row)
+        when = changed.when(ctx.locale)
+        text = pick(ctx.locale, f"提醒「{changed.title}」已改为：{when}。",
+                    f"Reminder “{changed.title}” is now: {when}.")  # fmt: skip
+        return {"reminder": changed.shown(), "text": text}
+
+    async def _after(self, before: Reminder, args: Arguments, ctx: ToolContext) -> Reminder:
+        zone = read_zone(args.get("zone") or before.zone, ctx)
+        rrule = (args["rrule"] or None) if "rrule" in args else before.rrule
+        at = read_instant(args["at"], "/at") if "at" in args else None
+        if at is None and rrule is None and before.next_at is not None:
+            at = before.next_at  # a repetition that becomes a single one keeps its next time
+        at = at or before.dtstart
+        timed = {"at", "rrule", "zone"} & args.keys()
+        due = await first_due(at, rrule, zone, ctx.now) if timed else before.next_at
+        return replace(
+            before,
+            title=one_line(args.get("title", before.title)),
+            note=args.get("note", before.note).strip(),
+            zone=zone,
+            rrule=rrule,
+            dtstart=at,
+            next_at=due,
+        )
+
+
+@tool("life.cancel_reminder")
+class CancelReminder(_Existing):
+    async def prepare(self, args: Arguments, ctx: ToolContext) -> Plan:
+        before = await self._meant(args, ctx)
+        title = pick(ctx.locale, f"取消提醒「{before.title}」", f"Cancel reminder “{before.title}”")
+        after = {**before.shown(), "status": "cancelled", "next_at": None, "version": before.version + 1}
+        change = Change(before=before.shown(), after=after, summary=title)
+        return Plan(preview(title, _lines(before, ctx.locale), ctx.locale), change)
+
+    async def commit(self, args: Arguments, ctx: ToolContext) -> dict[str, Any]:
+        before = await self._meant(args, ctx)
+        row = await ctx.tx.row(
+            "cancel_reminder",
+            id=before.id,
+            user_id=ctx.user_id,
+            version=before.version,
+            effect_key=ctx.effect_key,
+        )
+        if row is None:
+            raise PreconditionChanged
+        gone = read(row)
+        text = pick(ctx.locale, f"已取消提醒「{gone.title}」。", f"Reminder “{gone.title}” is cancelled.")
+        return {"reminder": gone.shown(), "text": text}
+
+
+def reading(title: str) -> Plan:
+    """The plan of a tool that only reads."""
+    return Plan(preview(title, [], ""), Change(before=None, after=None, summary=title))
+
+
+def _there(row: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    if row is None:
+        raise PreconditionChanged
+    return row

@@ -1,0 +1,99 @@
+"""Words of previews and answers, Chinese and English: every instant with weekday, date, time and zone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, Final
+
+from fencepost import Preview, PreviewLine
+from fencepost_intents.result import TimeResult
+from fencepost_intents.words import is_zh, say_amount, say_date, say_instant
+
+_LABELS: Final[Mapping[str, tuple[str, str]]] = {
+    "what": ("内容", "What"),
+    "when": ("时间", "When"),
+    "repeats": ("重复", "Repeats"),
+    "next": ("下一次", "Next"),
+    "note": ("备注", "Note"),
+    "amount": ("金额", "Amount"),
+    "kind": ("类型", "Kind"),
+    "category": ("类别", "Category"),
+    "day": ("日期", "Day"),
+    "about": ("说明", "About"),
+    "duplicate": ("注意", "Note"),
+}
+_KINDS: Final = {
+    "expense": ("支出", "expense"),
+    "income": ("收入", "income"),
+    "refund": ("退款", "refund"),
+}
+
+
+def pick(locale: str, zh: str, en: str) -> str:
+    return zh if is_zh(locale) else en
+
+
+def kind_words(kind: str, locale: str) -> str:
+    return pick(locale, *_KINDS[kind])
+
+
+def category_words(category: str, locale: str) -> str:
+    return pick(locale, "未分类", "uncategorised") if category == "other" else category
+
+
+def line(label: str, value: str, locale: str) -> PreviewLine:
+    return PreviewLine(label=pick(locale, *_LABELS[label]), value=value)
+
+
+def preview(title: str, lines: list[PreviewLine], locale: str) -> Preview:
+    """Title, lines, and the whole in one paragraph."""
+    colon, joint = pick(locale, "：", ": "), pick(locale, "；", "; ")
+    whole = joint.join(f"{one.label}{colon}{one.value}" for one in lines)
+    return Preview(title=title, lines=tuple(lines), text=f"{title}{pick(locale, '。', '. ')}{whole}")
+
+
+def instant_words(at: datetime, zone: str, locale: str) -> str:
+    return say_instant(at, zone, locale)
+
+
+def rule_words(rrule: str, dtstart: datetime, zone: str, locale: str) -> str:
+    """A repetition in words, with its time of day and zone; the rule itself where words fail."""
+    first = say_instant(dtstart, zone, locale)
+    try:
+        from fencepost_intents.words import say_recurrence
+
+        found = TimeResult("recurrence", (0, 0), "", rrule=rrule, dtstart=dtstart.isoformat(), zone=zone)
+        return say_recurrence(found, locale, zone)
+    except (ImportError, ValueError, KeyError):
+        return pick(locale, f"按规则 {rrule}，首次 {first}", f"by the rule {rrule}, first on {first}")
+
+
+def amount_words(amount: str, currency: str, locale: str) -> str:
+    return say_amount(Decimal(amount), currency, locale)
+
+
+def day_words(day: date, locale: str) -> str:
+    return say_date(day, locale)
+
+
+def shown_amount(amount: str) -> str:
+    """Exact, without the column's trailing zeros, at least two places."""
+    value = Decimal(amount)
+    places = max(2, -_exponent(value.normalize()))
+    return format(value.quantize(Decimal(1).scaleb(-places)), "f")
+
+
+def _exponent(value: Decimal) -> int:
+    exponent = value.as_tuple().exponent
+    return exponent if isinstance(exponent, int) and exponent < 0 else 0
+
+
+def one_line(text: str) -> str:
+    """A title is one line: breaks and runs of spaces become one space."""
+    return " ".join(text.split())
+
+
+def as_text(value: Any) -> str:
+    return "" if value is None else str(value)
