@@ -65,6 +65,11 @@ def _outline(reading: Reading) -> Outline:
     norm = reading.norm
     whole = sorted([(one.start, one.end) for one in reading.times] + [one.amount.span for one in reading.amounts])
     clauses = split(reading.masked, whole)
+    if reading.amounts and len(clauses) > 1:
+        for clause in clauses:
+            window = (clause.start, clause.end)
+            if not reading.amounts_in(window) and category_of(norm[clause.start : clause.end]):
+                reading.find_plain_amounts(window)  # 早餐12块，打车35
     if not reading.amounts and "n" in reading.tokens.kinds and len(norm) < 200 and _hints_at_money(reading):
         reading.find_plain_amounts((0, len(norm)))
     seen = Sighting(

@@ -70,6 +70,7 @@ _ZH_ORDINAL: Final = re.compile(r"第([一二三四五六七八九十\d]{1,3})�
 _GLUED_UNIT: Final = re.compile(r"(?:hrs?|h|mins?|m|secs?|s|d|w)(?![a-z$])")
 _LUNAR_DAYS: Final = frozenset("一二三四五六七八九十")
 _UNIT_LETTERS: Final = {"h": "hour", "m": "minute", "s": "second", "d": "day", "w": "week"}
+_AFTER_PASSING: Final = NUMERALS | frozenset("0123456789半几个")
 _MONEY_UNITS: Final = frozenset("块元美欧英日港台")
 _URL: Final = re.compile(r"https?://\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 
@@ -270,6 +271,8 @@ class _Lexer:
             return self._put("m", None, end - 1)  # 八月初三 is 月 + 初三
         if kind == "H" and word[0] in NUMERALS and norm[end : end + 1] in ("点", "号", "月", "块", "元", "个"):
             return self._numeral()
+        if kind == "I" and norm[end : end + 1] not in _AFTER_PASSING:
+            return self._other()  # 过 leads a length only before a number
         return self._put(kind, value, end)
 
 

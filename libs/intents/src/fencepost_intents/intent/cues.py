@@ -27,6 +27,8 @@ _EN_SPEND: Final = r"(?:spend|spent|spending|spendings|expenses?|expenditures?|c
 
 # (intent, pattern); earlier entries win at the same place.
 ZH: Final[tuple[tuple[str, str], ...]] = (
+    ("plan.today", r"(?:今天|今日|当天)(?:我|的|都|还|有|一天|要|该|得|需要)*(?:什么|哪些|啥)?(?:安排|计划|日程|行程|做什么|要做什么|干什么|干啥|做啥|事要做|事情|有什么事|有啥事|任务|要做的事|待办)(?!了)"),
+    ("plan.today", r"(?:规划|安排|计划|排)(?:一下|下|好)?(?:我的?|我们的?)?(?:今天|一天|今日|这一天)|(?:今天|今日)(?:我)?(?:有(?:什么|哪些|啥|没有)?(?:事|会|安排|行程|计划|日程)|忙(?:什么|啥|不忙))"),
     ("translate", rf"(?:(?:请|帮我|麻烦)?(?:把|将)[^。]{{1,200}}?)?(?:翻译|翻成|译成|译为|译作|翻作|转成|换成)(?:成|为|到|一下|下)?(?={_ZH_LANG})"),
     ("translate", r"(?:帮我|请)?翻译(?!软件|官|器|公司|员|工作|费)"),
     ("translate", rf"用{_ZH_LANG}(?:应该)?(?:怎么|如何|咋|怎样)(?:说|讲|写|表达|念|读)|{_ZH_LANG}(?:应该)?(?:怎么|如何|咋|怎样)(?:说|讲|写|表达)|的{_ZH_LANG}(?:单词)?(?:是什么|是啥|叫什么|怎么)"),
@@ -43,11 +45,11 @@ ZH: Final[tuple[tuple[str, str], ...]] = (
     ("reminder.create", r"提醒(?:一下|下)?(?:我们|我|咱们|咱|自己|本人|俺)(?!过|了)(?:一下|一声|下)?"),
     ("reminder.create", r"(?:给|跟|为)我(?:发|来|设|弄|做|加|定|建)?(?:一?个|一下|条|一条)?提醒"),
     ("reminder.create", rf"(?:设|定|订|上|调|建|加|弄|来|开|搞|整|安排|添加|新建|创建|增加|预约|新增|添|记|做|起)(?:置|定|立|好|了|一下)*(?:一?个|一下|下|一条|条|一场)*[^。，,？?]{{0,24}}?(?:闹钟|闹铃|提醒|日程|行程|待办|备忘|事件|倒计时|计时器|定时器|行事历|代办)"),
-    ("reminder.create", r"(?:安排|预约|预定|约|组织|召集)(?:一?个|一下|下|一场|场)?[^。，,？?]{0,16}?(?:会议|会面|电话会|碰头会|例会|面试|聚会|约会|见面|开会|会)(?!员|计)"),
+    ("reminder.create", r"(?:安排|预约|预定|(?<![纽大节预条契])约|组织|召集)(?:一?个|一下|下|一场|场)?[^。，,？?]{0,16}?(?:会议|会面|电话会|碰头会|例会|面试|聚会|约会|见面|开会|会)(?!员|计)"),
     ("reminder.create", rf"(?:加|添加|放|写|记|存|添)(?:到|进|入|在)(?:我的?)?(?:日历|日程|行事历|备忘录|待办|清单|提醒)|(?:日历|日程表?|行事历|备忘录?|待办)(?:上|里|中)?(?:加|添加|安排|记|写|新增)"),
     ("reminder.create", r"(?:叫|喊|催|通知|呼)(?:一下)?(?:我|我们)(?:一声|一下|起床|起来|醒来)?(?!叫|做)|叫醒我"),
     ("reminder.create", r"(?:帮我|给我|请|麻烦)?(?:记一下|记着|记住|记下来|记下)(?!账|这笔)"),
-    ("reminder.create", r"(?:记得|别忘了?|不要忘记?|别忘记|勿忘|切记)(?:要|去)?(?!提醒)"),
+    ("reminder.create", r"(?:记得|别忘[了记]?(?![了记])|不要忘[了记]?(?![了记])|勿忘|切记)(?:要|去)?(?!要?提醒)"),
     ("reminder.create", r"^提醒(?!他|她|你|您|大家|同事|老|妈|爸|客户|过|功能|事项|我了)|提醒(?=[:，,])|(?:倒计时|计时)(?=\d|[一二三四五六七八九十半])"),
     ("ledger.summary", r"(?:花|用|消费|支出|开销|开支|花费|支付|付|赚|收入|存|挣|进账|充)(?:了|掉|出去|过)?(?:多少|几块|几元|几多)(?:钱|元|块)?|(?:多少|几)(?:钱)?(?:的)?(?:支出|开销|花销|消费|花费|收入)"),
     ("ledger.summary", r"(?:统计|汇总|总结|合计|分析|算一?下|算算|盘点|总计|计算)(?:一下|下)?[^。，,]{0,16}?(?:支出|花费|消费|开销|账目|账单|花了|花的|收入|收支|开支|花销|的账|用了)"),
@@ -60,11 +62,11 @@ ZH: Final[tuple[tuple[str, str], ...]] = (
     ("document.ask", rf"(?:总结|概括|归纳|摘要|提炼|解读|阅读|读一下|读|看一下|分析|梳理|提取)(?:一下|下)?[^。，,]{{0,10}}?(?:这|该|此|那|附件|上传|刚发)[^。，,]{{0,8}}?{_ZH_FILE}"),
     ("document.ask", rf"(?:这份|这个|这篇|该|那份|本|此|上传的|附件(?:里|中)?的?|我(?:刚)?(?:发|上传|传)的|刚才的|上面的)[^。，,]{{0,8}}?{_ZH_FILE}(?:里|中|上|内)?[^。]{{0,30}}?(?:什么|多少|哪|谁|吗|怎么|几|如何|何时|为何|是否|有没有|总结|概括|提到|讲|说)"),
     ("document.ask", rf"(?:根据|依据|按照|基于|从|在)(?:这份|这个|这篇|该|附件|上传的|上述|我的)?[^。，,]{{0,10}}?{_ZH_FILE}|{_ZH_FILE}(?:里|中|内|上)(?:面)?[^。]{{0,30}}?(?:什么|多少|哪|谁|吗|怎么|几|如何|有没有|提到|说|讲)|附件(?:的)?(?:内容|主要|讲)"),
-    ("plan.today", r"(?:今天|今日|当天)(?:我|的|都|还|有|一天|要|该|得|需要)*(?:什么|哪些|啥)?(?:安排|计划|日程|行程|做什么|要做什么|干什么|干啥|做啥|事要做|事情|有什么事|有啥事|任务|要做的事|待办)(?!了)"),
-    ("plan.today", r"(?:规划|安排|计划|排)(?:一下|下|好)?(?:我的?|我们的?)?(?:今天|一天|今日|这一天)|(?:今天|今日)(?:我)?(?:有(?:什么|哪些|啥|没有)?(?:事|会|安排|行程|计划|日程)|忙(?:什么|啥|不忙))"),
 )  # fmt: skip
 
 EN: Final[tuple[tuple[str, str], ...]] = (
+    ("plan.today", r"\b(?:plan|organi[sz]e|map out|structure|plan out) (?:out )?(?:my|the|our) (?:day|today)\b|\b(?:what(?:'s| is| are| do| does|s)?|how(?:'s| is| does)?|show|tell me|give me|see|check|any)\b[^.?]{0,30}?\b(?:plans?|agenda|schedule|day|calendar|to-?dos?|to do(?: list)?|tasks|itinerary|lineup)\b[^.?]{0,20}?\b(?:today|for the day|look(?:s|ing)? like today|this morning)\b"),
+    ("plan.today", r"\bwhat (?:do|am|should|must|will) i (?:have|do|doing|got|need|gotta|to do|be doing)\b[^.?]{0,24}?\btoday\b|\bmy (?:plan|plans|agenda|schedule|day|calendar) (?:for )?today\b|\btoday'?s (?:plan|plans|agenda|schedule|tasks|to-?dos?|calendar|events|meetings|itinerary|appointments)\b|\bwhat'?s (?:on )?(?:for |up )?today\b|\bwhat(?:'s| is) (?:on )?my (?:plan|agenda|schedule|day)\b(?! for (?!today))(?![^.?]{0,20}(?:tomorrow|week|month|monday|tuesday|wednesday|thursday|friday|saturday|sunday))|\bhow does my day look\b|\bhow'?s my day\b|\bwhat does my (?:day|schedule) look like(?! (?:tomorrow|on|next|this))"),
     ("translate", rf"\btranslat(?:e|ion|ing)\b|\bhow (?:do|would|can|could|should|to) (?:you |i |we |one |people |they )?(?:say|write|pronounce|express|spell)\b[^.?]{{0,80}}?\bin {EN_LANG}|\b(?:what(?:'s| is| are)|whats) (?:the )?{EN_LANG} (?:word|words|term|phrase|translation|for|equivalent|expression)\b"),
     ("translate", rf"\bwhat(?:'s| is| does| do| would| are)?\b[^.?]{{0,60}}?\b(?:called|mean|say|said|word for|words? for|translated|call)\b[^.?]{{0,60}}?\bin {EN_LANG}\b|\b(?:say|put|write|convert|render|turn|change)\b[^.?]{{1,80}}?\b(?:in|into|to) {EN_LANG}\b|\b(?:in|into) {EN_LANG}[,:]|\bhow (?:do|would) {EN_LANG} (?:people |speakers )?say\b|\bmean in {EN_LANG}\b|\b{EN_LANG} for ['\"]?\w+"),
     ("reminder.cancel", rf"\b(?:cancel|delete|remove|clear|erase|drop|dismiss|get rid of|turn off|disable|take (?:off|out)|scrap|unset|stop|wipe|kill|scratch|take)\b(?! reminding)[^.?]{{0,50}}?\b{_EN_NOTE}\b|\bstop reminding (?:me|us)\b|\b(?:don't|do not) (?:remind|wake) me\b[^.?]{{0,60}}\b(?:anymore|any more|any longer)\b"),
@@ -79,17 +81,16 @@ EN: Final[tuple[tuple[str, str], ...]] = (
     ("ledger.summary", rf"\bhow much\b[^.?]{{0,40}}?\b(?:have|did|do|has|am|are|was|were|is)?\b[^.?]{{0,20}}?\b(?:{_EN_SPEND}|earned?|earn|made|make|saved?|gone|went)\b[^?]{{0,60}}|\bwhat (?:did|have|do|has) (?:i|we)\b[^.?]{{0,20}}?\b(?:spend|spent|pay|paid|blow)\b|\bwhat(?:'s| is| are| was| were)? (?:my|our)\b[^.?]{{0,30}}?\b(?:spending|spendings|expenses|expenditures?|total spend|spend|income|costs)\b|\bspending (?:history|summary|report|breakdown|total|habits)\b|\btotal (?:spend|spending|spent|expenses|cost|expenditures?|income)\b"),
     ("ledger.summary", r"\b(?:summari[sz]e|total(?: up)?|sum(?: up)?|add up|break ?down|analy[sz]e|calculate|tally|recap|report|overview|summary)\b[^.?]{0,30}?\b(?:my |our |the |all )?(?:spending|expenses|spend|purchases|expenditures?|costs|ledger|income|transactions|spent)\b|\b(?:expense|spending|expenses) (?:report|summary|breakdown|overview)\b|\bwhere (?:did|does|is|has) (?:all )?my money\b"),
     ("ledger.list", r"\b(?:show|list|see|display|view|give|pull up|what are|what were|check|find|look at|open|bring up|get|tell me|read|go over|go through|review)\b[^.?]{0,40}?\b(?:transactions?|expenses|purchases|ledger|spendings|spending|payments i|bills i paid|entries|charges)\b|\b(?:my |our )?(?:recent|last|latest) (?:\w+ )?(?:transactions?|expenses|purchases|charges)\b|\bwhat (?:did|have) i (?:buy|bought|purchased?)\b|\btransaction history\b|\bwhat (?:transactions|purchases|expenses|charges)\b"),
+    ("ledger.add", r"\b(?:log|record|track|jot down|put down|note down|note)\b[^.?]{0,16}?(?:[$€£¥]|\b\d)"),
     ("ledger.add", r"\b(?:log|record|note|add|enter|track|put down|jot down|book|save|register|file|note down)\b(?: an?| the| my| this| that| down)*[^.?]{0,30}?\b(?:expenses?|spending|purchase|payment|income|transaction|cost)\b|\badd to (?:my )?(?:ledger|expenses|spending)\b"),
     ("email.draft", r"\b(?:draft|write|compose|send|shoot|prepare|type|reply|respond|create|make|start|drop|fire off|forward|answer|generate|do|dictate)\b(?! me (?:my|the|all) )[^.?]{0,40}?\b(?:e-?mails?|mails?)\b(?! address)|^(?:please |can you |could you |i (?:want|need) (?:you )?to |let'?s )?e-?mail (?!me\b|is\b|from\b|address\b)\w+|\b(?:please|to|can you|could you|you to) e-?mail (?!me\b|is\b|from\b|address\b)\w+|^reply to\b|\brespond to (?:the |that |this |my )?\w+'?s? (?:e-?mail|message)"),
     ("presentation.create", r"\b(?:make|create|build|prepare|generate|design|put together|draft|need|do|write|produce|want|give me|turn|assemble|develop|whip up)\b[^.?]{0,60}?\b(?:presentation|powerpoint|slide ?deck|slides?|slideshow|slide show|pitch deck|deck|ppt|pptx|keynote)\b|^(?:a )?(?:\d+|ten|five|twelve)[- ](?:slide|page) (?:presentation|deck|ppt|powerpoint)"),
     ("document.ask", rf"\b(?:summari[sz]e|sum up|tl;?dr|outline|explain|analy[sz]e|review|extract|read|go through|give me (?:a |the )?summary of|what(?:'s| is| are| does| do| did)?|who|where|when|which|how|does|is there|are there|find|list|tell me|key points|search)\b[^.?]{{0,60}}?\b(?:the|this|that|attached|my|these|uploaded|in|of) (?:\w+[' ]s? ?){{0,2}}{_EN_FILE}s?\b"),
     ("document.ask", rf"\b(?:according to|based on|per|in|from) (?:the|this|that|my|attached) (?:\w+ ){{0,2}}{_EN_FILE}s?\b|\b(?:attached|uploaded) (?:\w+ ){{0,2}}{_EN_FILE}s?\b"),
-    ("plan.today", r"\b(?:plan|organi[sz]e|map out|structure|plan out) (?:out )?(?:my|the|our) (?:day|today)\b|\b(?:what(?:'s| is| are| do| does|s)?|how(?:'s| is| does)?|show|tell me|give me|see|check|any)\b[^.?]{0,30}?\b(?:plans?|agenda|schedule|day|calendar|to-?dos?|to do(?: list)?|tasks|itinerary|lineup)\b[^.?]{0,20}?\b(?:today|for the day|look(?:s|ing)? like today|this morning)\b"),
-    ("plan.today", r"\bwhat (?:do|am|should|must|will) i (?:have|do|doing|got|need|gotta|to do|be doing)\b[^.?]{0,24}?\btoday\b|\bmy (?:plan|plans|agenda|schedule|day|calendar) (?:for )?today\b|\btoday'?s (?:plan|plans|agenda|schedule|tasks|to-?dos?|calendar|events|meetings|itinerary|appointments)\b|\bwhat'?s (?:on )?(?:for |up )?today\b|\bwhat(?:'s| is) (?:on )?my (?:plan|agenda|schedule|day)\b(?! for (?!today))(?![^.?]{0,20}(?:tomorrow|week|month|monday|tuesday|wednesday|thursday|friday|saturday|sunday))|\bhow does my day look\b|\bhow'?s my day\b|\bwhat does my (?:day|schedule) look like(?! (?:tomorrow|on|next|this))"),
 )  # fmt: skip
 
 
 @cache
 def compiled(language: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
     """The patterns of a language, compiled once."""
-    return tuple((intent, re.compile(source)) for intent, source in (ZH if language == "zh" else EN))
+    return tuple((intent, re.compile(source, 0 if language == "zh" else re.ASCII)) for intent, source in (ZH if language == "zh" else EN))

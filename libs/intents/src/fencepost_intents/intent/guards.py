@@ -26,8 +26,8 @@ _EN_IF: Final = re.compile(
 )
 _POLITE_IF: Final = re.compile(r"(?:如果|要是|若)?(?:可以|方便|有空|不麻烦|能|行|没问题)的话|如果(?:可以|方便|不麻烦|你有空|能)|\bif (?:you (?:can|could|don't mind|wouldn't mind|please|will|may|have time)|possible|that's (?:ok|okay|alright|fine)|it's (?:not too much|ok|okay|possible)|not too much)")
 _ZH_TALE: Final = re.compile(
-    r"(?:他|她|它|他们|她们|老板|老师|妈妈|爸爸|老婆|老公|同事|经理|领导|客户|朋友|谁|手机|系统|医生|老妈|老爸|女友|男友|小[\u4e00-\u9fff])[^,]{0,8}?(?:提醒|叫|通知|让|喊)(?:了|过)?我"
-    r"|提醒(?:过|了)(?:我|我们)|(?:我|你|你们)?(?:昨天|前天|上周|刚才|之前|上次|已经|早就)[^,]{0,6}提醒(?:我|过)|提醒我[^,]{0,16}(?:了(?:吗|么|没)?|过)[?]?$|忘了?(?:记)?提醒|感谢.{0,4}提醒|谢谢.{0,4}提醒|多亏.{0,8}提醒|多谢提醒"
+    r"(?:他|她|它|他们|她们|老板|老师|妈妈|爸爸|老婆|老公|同事|经理|领导|客户|朋友|谁|手机|系统|医生|老妈|老爸|女友|男友|小[王李张刘陈赵杨周吴徐孙马朱胡林郭何高罗明红丽])[^,]{0,8}?(?:提醒|叫|通知|让|喊)(?:了|过)?我"
+    r"|提醒(?:过|了)(?:我|我们)|(?:我|你|你们)?(?:昨天|前天|上周|刚才|之前|上次|已经|早就)[^,]{0,6}提醒(?:我|过)|提醒我[^,]{0,16}(?:了(?:吗|么|没)?|过)[?]?$|(?<!别)(?<!不要)(?<!勿)(?<!别忘)忘(?:了|记)提醒|感谢.{0,4}提醒|谢谢.{0,4}提醒|多亏.{0,8}提醒|多谢提醒"
 )
 _EN_TALE: Final = re.compile(
     r"\b(?:he|she|they|it|who|someone|somebody|nobody|everyone|mom|dad|(?:my|the|our) \w+|[a-z]+ing|that|this|which|always|just|already|\w+ (?:just|already|always|kindly)) (?:just |already |always |kindly )?(?:reminded|reminds|woke|wakes|told|pinged|notified|alerted|remind)\b"

@@ -6,6 +6,7 @@ as payload (a text to translate, a reminder's title) begins no request of its ow
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -66,9 +67,13 @@ def outline(masked: str, clauses: Sequence[Clause], seen: Sighting, zh: bool) ->
 class _Reading:
     def __init__(self, masked: str, seen: Sighting, zh: bool) -> None:
         self.masked, self.seen, self.zh = masked, seen, zh
+        self.patterns = compiled("zh" if zh else "en")
+        if any("\u4e00" <= char <= "\u9fff" for char in masked[:200]) and re.search("[a-z]{3}", masked[:400]):
+            self.patterns = (*compiled("zh"), *compiled("en"))  # both languages in one sentence
         self.found: list[Request] = []
         self.pending: int | None = None
         self.refused = self.conditional = self.tale = False
+        self.hanging = False  # an if-clause stands before, so what follows is no plain wish
 
     def run(self, clauses: Sequence[Clause]) -> Outline:
         for clause in clauses:
@@ -93,7 +98,8 @@ class _Reading:
         if cue is None:
             self._plain(clause, text, last)
             return
-        if guards.is_conditional(text, self.zh) and cue.intent in _CREATES and cue.intent != "email.draft":
+        hangs = self.hanging or guards.is_conditional(text, self.zh)
+        if hangs and cue.intent in _CREATES and cue.intent != "email.draft":
             self.conditional = True
             return
         if cue.intent == "reminder.create" and self._is_no_wish(cue, clause, text):
@@ -139,12 +145,13 @@ class _Reading:
             if last is not None and not self.zh and not text.lstrip().startswith(("if", "unless", "when", "once")):
                 self._extend(clause)
                 return
-            self.conditional = True
+            self.conditional = self.hanging = True
             self.found = [one for one in self.found if one.intent != "reminder.create"]
             self.refused = self.refused or last is not None
             return
         amounts = self._amounts_in(clause)
-        if amounts and (last is None or last.intent == "ledger.add") and self._reports(text, amounts):
+        apart = clause.strong and last is not None and last.intent == "reminder.create"
+        if amounts and (last is None or last.intent == "ledger.add" or apart) and self._reports(text, amounts):
             self._another_entry(clause, text, last)
             return
         if last and last.intent == "reminder.create" and self._is_parallel(clause, last):
@@ -156,7 +163,7 @@ class _Reading:
             self.pending = clause.start
 
     def _another_entry(self, clause: Clause, text: str, last: Request | None) -> None:
-        if last and (is_shared(text) or not self._amounts_between(last.start, last.end)):
+        if last and last.intent == "ledger.add" and (is_shared(text) or not self._amounts_between(last.start, last.end)):
             self._extend(clause)  # the share of a sum, or the amount of "记一笔"
             return
         start = clause.start if self.pending is None or last else self.pending
@@ -193,7 +200,7 @@ class _Reading:
     def _cue(self, clause: Clause) -> Cue | None:
         """The earliest cue of a clause; at one place, the first of the table."""
         best: Cue | None = None
-        for intent, pattern in compiled("zh" if self.zh else "en"):
+        for intent, pattern in self.patterns:
             found = pattern.search(self.masked, clause.start, clause.end)
             if found is not None and (best is None or found.start() < best.start):
                 best = Cue(intent, found.start(), found.end())

@@ -124,7 +124,9 @@ def joined(first: Located, second: Located) -> Located:
     """One expression of two that complete each other (a day here, a clock there)."""
     one, two = first.expr, second.expr
     expr = replace(
-        one,
+        one, until=one.until or two.until, count=one.count or two.count, lasts=one.lasts or two.lasts,
+        except_days=one.except_days + two.except_days, except_dates=one.except_dates + two.except_dates,
+        starts=one.starts or two.starts, mode="" if "tail" in (one.mode, two.mode) else one.mode,
         date=one.date or two.date, date_end=one.date_end or two.date_end, clock=one.clock or two.clock,
         clock_end=one.clock_end or two.clock_end, part=one.part or two.part, zone=one.zone or two.zone,
         recurrence=one.recurrence or two.recurrence, deadline=one.deadline or two.deadline,
@@ -135,6 +137,8 @@ def joined(first: Located, second: Located) -> Located:
 
 def complete_each_other(first: Expr, second: Expr) -> bool:
     """Whether one names the day (or the repetition) and the other the time of day."""
+    if "tail" in (first.mode, second.mode):
+        return bool(first.recurrence or second.recurrence)
     if first.duration or second.duration or (first.recurrence and second.recurrence):
         return False
     day = first if first.date or first.recurrence else second

@@ -39,8 +39,8 @@ def create_slots(reading: Reading, request: Request) -> tuple[dict[str, Any], tu
     is_timer = bool(_TIMER.search(reading.masked, *window))
     used = own_time(reading, request, is_timer)
     located = used[0] if used else None
-    if used and len(used) > 1:
-        located = joined(used[0], used[1])
+    for other in used[1:]:
+        located = joined(located, other) if located else other
     slots: dict[str, Any] = {}
     found: TimeResult | None = None
     if located is not None:
@@ -81,10 +81,16 @@ def own_time(reading: Reading, request: Request, is_timer: bool = False) -> list
     if is_timer and best.is_length:
         best.expr.mode = "after"
         return [best]
+    used = [best]
+    whole = best
     for other in candidates:
-        if other is not best and complete_each_other(best.expr, other.expr) and _weight(reading, request, other) >= 0:
-            return [best, other]
-    return [best]
+        if other is best or _weight(reading, request, other) < 0 or not complete_each_other(whole.expr, other.expr):
+            continue
+        if other.expr.deadline and whole.expr.recurrence and other.expr.date and not other.expr.clock:
+            other.expr.until, other.expr.date, other.expr.deadline, other.expr.mode = other.expr.date, None, False, "tail"
+        whole = joined(whole, other)
+        used.append(other)
+    return used
 
 
 def _after_correction(reading: Reading, request: Request, candidates: list[Located]) -> list[Located]:
@@ -99,7 +105,9 @@ def _after_correction(reading: Reading, request: Request, candidates: list[Locat
 
 def _weight(reading: Reading, request: Request, one: Located) -> int:
     norm, cue = reading.norm, request.cue
-    weight = 2 if one.has_clock or one.expr.recurrence else 0
+    weight = 3 if one.expr.recurrence else 2 if one.has_clock else 0
+    if one.expr.mode == "tail":
+        return 0
     before_cue = one.end <= cue.start
     between = norm[cue.end : one.start].strip(" ,:") if one.start >= cue.end else ""
     at_once = one.start >= cue.end and between in ("", "on", "at", "for", "要", "在", "去", "the", "to", "my", "this", "about", "我", "一下")
@@ -150,7 +158,7 @@ def _shell(reading: Reading, request: Request) -> list[Span]:
     cue = request.cue
     words = reading.masked[cue.start : cue.end]
     lead = re.match(
-        r"(?:提醒(?:一下|下)?(?:我们|我|咱们|咱|自己|本人|俺)?(?:一下|一声|下)?|设置?定?|定|订|上|调|建|加|弄|来|开|搞|整|安排|添加|新建|创建|增加|预约|新增|添|记|做|起|给我发?|帮我|叫我|喊我|通知我|叫醒我|记得|别忘了?|请|一下|好|了|一?个|一?条|下)+|"
+        r"(?:提醒(?:一下|下)?(?:我们|我|咱们|咱|自己|本人|俺)?(?:一下|一声|下)?|设置?定?|定|订|上|调|建|加|弄|来|开|搞|整|安排|添加|新建|创建|增加|预约|新增|添|记|做|起(?!床|来)|给我发?|帮我|叫我|喊我|通知我|叫醒我|记得|别忘了?|请|一下|好|了|一?个|一?条|下)+|"
         r"(?:(?:set|create|make|add|put|schedule|start|need|want|give|get|have|new|place|leave|remind|wake|ping|nudge|alert|notify|send|me|us|up|an?|the|my|another|to|don't|dont|do|not|let|forget|remember|for|i|make|sure|that|never|help|it|know|when|tell|buzz|prompt|reminder)\b ?)+",
         words,
     )

@@ -21,6 +21,7 @@ _EN_LEAD: Final = re.compile(
 _EN_TAIL: Final = re.compile(
     r"(?:[\s,;:.!?\-~\"'“”(]+|(?<![\w'])(?:please|thanks|thank you|ok|okay|for me|at|on|in|by|for|to|from|and|the|around|about|starting|until|every|before|on my calendar|to my calendar|in my calendar|on the calendar|to the calendar|will you|would you|can you|could you|remind me|with|of|this|is|then|also|each))+$"
 )
+_EN_LAST: Final = re.compile(r"(?:[\s,;:.!?\-~\"'“”(]+|(?<![\w'])(?:please|thanks|thank you|ok|okay|for me|will you|would you|can you|could you))+$")
 _SPACES: Final = re.compile(r"\s{2,}")
 
 
@@ -29,7 +30,7 @@ def cut(text: str, norm: str, window: Span, removed: Sequence[Span], zh: bool) -
 
     The span reaches from the first to the last kept code point.
     """
-    pieces = _trimmed(norm, _left(window, removed), zh)
+    pieces = _trimmed(norm, _left(window, removed), zh, any(end >= window[1] for _, end in removed))
     if not pieces:
         return None
     value = "".join(text[start:end] for start, end in pieces) if zh else " ".join(text[start:end] for start, end in pieces)
@@ -51,14 +52,17 @@ def _left(window: Span, removed: Sequence[Span]) -> list[Span]:
     return pieces
 
 
-def _trimmed(norm: str, pieces: list[Span], zh: bool) -> list[Span]:
+def _trimmed(norm: str, pieces: list[Span], zh: bool, cut_off: bool) -> list[Span]:
     """Each piece without glue at its ends; glue inside a piece stays."""
     lead, tail = (_ZH_LEAD, _ZH_TAIL) if zh else (_EN_LEAD, _EN_TAIL)
     kept: list[Span] = []
+    last = max((end for _, end in pieces), default=0) if not cut_off else 10**9
     for start, end in pieces:
         if found := lead.match(norm[start:end]):
             start += found.end()
-        if found := tail.search(norm[start:end]):
+        # "dial in" keeps its word at the end of the text; before a time that was taken out, "at" goes.
+        ending = tail if end < last or zh else _EN_LAST
+        if found := ending.search(norm[start:end]):
             end = start + found.start()
         while start < end and norm[start] in " ,":
             start += 1

@@ -75,7 +75,7 @@ class Expr:
     more_clocks: list[Clock] = field(default_factory=list)
     part: str | None = None
     duration: Duration | None = None
-    mode: Literal["", "after", "ago", "before", "within"] = ""
+    mode: Literal["", "after", "ago", "before", "within", "tail"] = ""
     zone: str | None = None
     deadline: bool = False
     ranged: bool = False

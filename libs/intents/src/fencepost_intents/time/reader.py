@@ -17,7 +17,7 @@ from fencepost_intents.time.durations import read_duration
 from fencepost_intents.time.model import Clock, Duration, Expr
 from fencepost_intents.time.recur_rules import DAYS, read_recurrence
 
-_STARTS: Final = frozenset("LDWVMUEHXPTSQRrqpnaholjbBtFIk@^~s#xZ")
+_STARTS: Final = frozenset("LDWVMUEHXPTSQRrqpnaholjbBtFIk@^~s#xZwe4")
 _NEGATED: Final = re.compile(r"(?:\bnot|n't|\bno need|\bwithout|不是|不用|不要|不必|不需要|别|非)(?: (?:be|a|an|repeat|to))*\s*$")
 _LEFT_OVER: Final = frozenset("cmyuTfLk")
 _DAY_GRAIN: Final = frozenset(("day", "week", "fortnight", "workday", "month", "quarter", "year"))
@@ -34,7 +34,9 @@ def read_times(tokens: Tokens, norm: str) -> list[Expr]:
             at = expr.last
         else:
             at += 1
-    return found
+    # An end or an exception alone ("until Friday", 周末除外) belongs to a repetition elsewhere in the text.
+    repeats = any(expr.recurrence for expr in found)
+    return [expr for expr in found if repeats or expr.mode != "tail"]
 
 
 class _Reader:
@@ -45,6 +47,8 @@ class _Reader:
 
     def expression(self, first: int) -> Expr | None:
         expr = Expr(first, first)
+        if self.kinds[first] in "we4" or (self.kinds[first] == "n" and self.kinds[first + 1 : first + 2] == "z"):
+            return self._tail(expr, first)
         at = self._lead(expr, first)
         if at is None:
             return None
@@ -367,6 +371,13 @@ class _Reader:
         expr.starts, expr.date, expr.recurrence = expr.date, rest.date, rest.recurrence
         expr.clock, expr.part, expr.more_clocks = rest.clock or expr.clock, rest.part or expr.part, rest.more_clocks
         return self._trail(expr, end)
+
+    def _tail(self, expr: Expr, at: int) -> Expr | None:
+        end = self._extra(expr, at)
+        if end is None:
+            return None
+        expr.mode, expr.last = "tail", end
+        return expr
 
     def _extra(self, expr: Expr, at: int) -> int | None:
         start = at
