@@ -16,6 +16,7 @@ PURE: Final = "Domain is pure"
 KAFKA: Final = "Kafka clients live in one folder"
 SQL: Final = "SQL is private to the store"
 LANGGRAPH: Final = "LangGraph lives in one folder"
+ENGINE: Final = "Only main wires the LangGraph engine"
 CYCLES: Final = "No cycles between siblings"
 
 # Where, what is written there, which contract must break.
@@ -35,6 +36,7 @@ PLANTED: Final = [
     ("services/api/src/fencepost_api", "import fencepost_store.sql", SQL),
     ("services/worker/src/fencepost_worker", "import langgraph", LANGGRAPH),
     ("services/worker/src/fencepost_worker/engine", "from langchain_core import messages", LANGGRAPH),
+    ("services/worker/src/fencepost_worker", "import fencepost_worker.engine.langgraph.saver", ENGINE),
 ]
 
 
