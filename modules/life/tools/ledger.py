@@ -12,7 +12,7 @@ from fencepost import Change, Plan, ToolContext, ToolRefused, tool
 
 from .currencies import CURRENCIES
 from .reminders import reading
-from .times import read_day, today
+from .times import read_day, read_local_day, today
 from .wording import (
     amount_words,
     category_words,
@@ -27,6 +27,7 @@ from .wording import (
 
 Arguments = Mapping[str, Any]
 FEW: Final = 20
+_KIND: Final = {"income": "income", "refund": "refund", "expense": "expense", "paid": "expense"}
 KINDS: Final = ("expense", "income", "refund")
 
 
@@ -116,13 +117,13 @@ def _entry(args: Arguments, ctx: ToolContext) -> Entry:
         )
     if Decimal(args["amount"]) == 0:
         raise ToolRefused("an entry of nothing is none", pointer="/amount")
-    day = read_day(args["occurred_on"], "/occurred_on") if "occurred_on" in args else today(ctx)
+    day = read_day(args["date"], "/date") if "date" in args else today(ctx)
     if day is None:
         raise ToolRefused(
-            "no time zone is known, so say which day it was", pointer="/occurred_on", code="zone_unknown"
+            "no time zone is known, so say which day it was", pointer="/date", code="zone_unknown"
         )
     return Entry(
-        kind=args.get("kind", "expense"),
+        kind=_KIND.get(args.get("kind", "expense"), "expense"),
         amount=args["amount"],
         currency=currency,
         category=one_line(args.get("category", "other")),
@@ -141,8 +142,8 @@ class ListLedgerEntries:
         rows = await ctx.tx.rows(
             "list_entries",
             user_id=ctx.user_id,
-            from_on=read_day(args["from"], "/from") if "from" in args else None,
-            to_on=read_day(args["to"], "/to") if "to" in args else None,
+            from_on=read_local_day(args["from"], "/from", ctx) if "from" in args else None,
+            to_on=read_local_day(args["to"], "/to", ctx) if "to" in args else None,
             kind=args.get("kind"),
             category=args.get("category"),
             currency=args.get("currency"),
@@ -237,8 +238,8 @@ def _period(args: Arguments, ctx: ToolContext) -> tuple[date | None, date | None
     if "period" in args and ("from" in args or "to" in args):
         raise ToolRefused("give `period`, or `from` and `to`, not both", pointer="/period")
     if "from" in args or "to" in args:
-        first = read_day(args["from"], "/from") if "from" in args else None
-        last = read_day(args["to"], "/to") if "to" in args else None
+        first = read_local_day(args["from"], "/from", ctx) if "from" in args else None
+        last = read_local_day(args["to"], "/to", ctx) if "to" in args else None
         if first and last and last < first:
             raise ToolRefused("the last day is before the first", pointer="/to")
         return first, last

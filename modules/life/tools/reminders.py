@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from fencepost import Change, Plan, PreconditionChanged, ToolContext, ToolRefused, tool
 
-from .times import first_due, read_instant, read_zone
+from .times import first_due, read_bound, read_instant, read_zone
 from .wording import instant_words, line, one_line, pick, preview, rule_words
 
 Arguments = Mapping[str, Any]
@@ -118,6 +118,7 @@ class CreateReminder:
         rrule = args.get("rrule")
         due = await first_due(at, rrule, zone, ctx.now)
         title, note = one_line(args["title"]), args.get("note", "").strip()
+        note = "" if one_line(note) == title else note  # said twice is said once
         return Reminder(ctx.new_id, title, note, zone, at, rrule, due, "active", 1)
 
 
@@ -132,8 +133,8 @@ class ListReminders:
             "list_reminders",
             user_id=ctx.user_id,
             status=args.get("status", "active"),
-            from_at=read_instant(args["from"], "/from") if "from" in args else None,
-            to_at=read_instant(args["to"], "/to") if "to" in args else None,
+            from_at=read_bound(args.get("from"), "/from", ctx),
+            to_at=read_bound(args.get("to"), "/to", ctx, whole_day=True),
             words=args.get("text"),
             limit=limit,
         )
@@ -155,8 +156,8 @@ class _Existing:
         return {"reminder_id": str(meant.id), "version": meant.version}
 
     async def _meant(self, args: Arguments, ctx: ToolContext) -> Reminder:
-        if ("reminder_id" in args) == ("which" in args):
-            raise ToolRefused("name the reminder by `reminder_id` or by `which`, not by both")
+        if ("reminder_id" in args) == ("match" in args):
+            raise ToolRefused("name the reminder by `reminder_id` or by `match`, not by both")
         if "reminder_id" in args:
             row = await ctx.tx.row("reminder_by_id", id=UUID(args["reminder_id"]), user_id=ctx.user_id)
             if row is None or row["status"] != "active":
@@ -165,11 +166,11 @@ class _Existing:
                 )
             return read(row)
         found = [read(row) for row in await ctx.tx.rows(
-            "active_reminders_like", user_id=ctx.user_id, words=one_line(args["which"]))]  # fmt: skip
-        exact = [one for one in found if one.title.casefold() == one_line(args["which"]).casefold()]
+            "active_reminders_like", user_id=ctx.user_id, words=one_line(args["match"]))]  # fmt: skip
+        exact = [one for one in found if one.title.casefold() == one_line(args["match"]).casefold()]
         meant = exact if len(exact) == 1 else found
         if len(meant) != 1:
-            raise ToolRefused(_which(meant, ctx.locale), pointer="/which",
+            raise ToolRefused(_which(meant, ctx.locale), pointer="/match",
                               code="ambiguous" if meant else "not_found")  # fmt: skip
         return meant[0]
 
@@ -227,7 +228,7 @@ class ChangeReminder(_Existing):
         due = await first_due(at, rrule, zone, ctx.now) if timed else before.next_at
         return replace(
             before,
-            title=one_line(args.get("title", before.title)),
+            title=one_line(args.get("new_title", before.title)),
             note=args.get("note", before.note).strip(),
             zone=zone,
             rrule=rrule,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -44,6 +44,23 @@ def read_day(text: str, pointer: str) -> date:
         return date.fromisoformat(text)
     except ValueError:
         raise ToolRefused("this is no day of the calendar", pointer=pointer) from None
+
+
+def read_bound(
+    text: str | None, pointer: str, ctx: ToolContext, *, whole_day: bool = False
+) -> datetime | None:
+    """An instant, or a day's first instant on the user's clock (whole_day: the next day's)."""
+    if text is None or "T" in text.upper():
+        return read_instant(text, pointer) if text else None
+    day = read_day(text, pointer) + timedelta(days=1 if whole_day else 0)
+    return datetime.combine(day, time(), ZoneInfo(read_zone(None, ctx)))
+
+
+def read_local_day(text: str, pointer: str, ctx: ToolContext) -> date:
+    """A day, or the day that an instant falls on, on the user's clock."""
+    if "T" not in text.upper():
+        return read_day(text, pointer)
+    return read_instant(text, pointer).astimezone(ZoneInfo(read_zone(None, ctx))).date()
 
 
 async def first_due(at: datetime, rrule: str | None, zone: str, now: datetime) -> datetime:
