@@ -116,6 +116,11 @@ WITH run AS MATERIALIZED (
     SELECT run.tenant_id, run.user_id, run.conversation_id, 'run.status',
            jsonb_build_object('run_id', run.id, 'status', run.status)
       FROM run
+    UNION ALL
+    SELECT run.tenant_id, run.user_id, run.conversation_id, 'message.created',
+           jsonb_build_object('message_id', CAST(:message_id AS uuid), 'conversation_id', place.id, 'seq', place.seq,
+                              'run_id', run.id, 'author', 'user')
+      FROM place CROSS JOIN run
 )
 UPDATE agent.runs r
    SET event_seq = 1,
