@@ -37,6 +37,7 @@ BY_CONSTRAINT: Final[Mapping[str, Maker]] = {
     "effects_pkey": _conflict("effect_exists", "this effect is in the ledger already"),
     "effects_one_per_action": _conflict("effect_exists", "this action has an effect already"),
     "effect_attempts_one_open_per_key": _conflict("attempt_open", "an attempt of this effect is in progress"),
+    "effect_attempts_pkey": _conflict("attempt_open", "this attempt of the effect was opened before"),
     "messages_seq_once": _conflict("message_order", "another message has this place"),
     "messages_one_final_per_run": _conflict("message_exists", "the run has its final message"),
     "model_calls_one_answer_per_key": _conflict("answer_exists", "this call has its answer"),

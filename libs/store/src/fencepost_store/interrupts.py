@@ -15,9 +15,9 @@ from uuid import UUID
 
 from fencepost_domain.decision import Decision, NewEvent, NewFeed
 from fencepost_domain.errors import Gone, NotFound
-from fencepost_domain.fence import Fence
+from fencepost_domain.fence import Fence, FenceKind
 from fencepost_domain.interrupt import Interrupt
-from fencepost_domain.run import PERSON_WAITS, Run, decide_park, decide_wake
+from fencepost_domain.run import PERSON_WAITS, Run, check_fence, decide_park, decide_wake
 from fencepost_domain.vocabulary import Ev, InterruptKind, InterruptStatus, WaitingOn
 from sqlalchemy import RowMapping
 
@@ -75,8 +75,9 @@ async def open_and_park(
     """Insert the interrupt (once under run, kind, index, n) and park the run, in one transaction.
 
     `run` is locked. A replay finds the one that was asked; if it was decided meanwhile the run stays
-    queued, since `wakes` moved, or because it is not open any more.
+    queued, since `wakes` moved, or because it is not open any more. Raises FenceLost.
     """
+    check_fence(run, fence, FenceKind.RECORD, now)  # a zombie is told that, not what its successor asks
     row = await tx.row("insert_interrupt", **_params(run, new, now))
     events: tuple[NewEvent, ...] = new.events
     feed: tuple[NewFeed, ...] = ()
