@@ -113,7 +113,7 @@ class Executor:
         )
 
     async def _lost(self, held: Held, lost: Lost) -> None:
-        """A refused fence: another's run, or one that is being stopped. The next beat tells, and cancels this.
+        """A refused fence: another's run, or one being stopped. The next beat tells, and cancels this.
 
         Nothing is written or tried again meanwhile.
         """

@@ -87,7 +87,7 @@ class Worker:
             log.info("worker.freed_older_boot", runs=ended)
 
     async def drain(self) -> None:
-        """Let what is held finish within the grace period; give back the rest at its next boundary or await."""
+        """Let what is held finish within the grace period; then give back the rest."""
         total = self.settings.worker_drain_seconds
         running = [held.task for held in self.holding.runs() if held.task is not None]
         log.info("worker.draining", runs=len(running), seconds=total)

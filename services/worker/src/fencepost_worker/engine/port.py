@@ -123,7 +123,7 @@ class Ports(Protocol):
     async def note_refusals(self, key: str, refusals: Sequence[Mapping[str, Any]]) -> None: ...
 
     async def answer_to(self, question: Question) -> Mapping[str, Any] | None:
-        """What became of a question: `{status, interrupt_id, resolution}`; None while it is open or unasked."""
+        """What became of a question: `{status, interrupt_id, resolution}`; None while open or unasked."""
         ...
 
 

@@ -150,7 +150,7 @@ def _refused(state: State, proposed: Sequence[Action], refusals: Sequence[Refusa
 
 
 async def approval(state: State, step: Step) -> Patch:
-    """One question for all actions that need a person, with a decision for each. Nothing happens before it."""
+    """One question for all actions that need a person, a decision for each. Nothing happens before it."""
     asked = [a for a in state["actions"] if a["status"] == PREPARED and a["approval"]]
     answer = step.pause(_question(asked, step.facts.locale))
     if answer["status"] != "resolved":

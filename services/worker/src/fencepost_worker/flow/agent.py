@@ -161,7 +161,7 @@ async def ask(state: State, step: Step) -> Patch:
 
 
 def read_answer(asked: Mapping[str, Any], resolution: Mapping[str, Any]) -> dict[str, Any]:
-    """A resolution `{choice}`, `{value}` or `{text}` as what was said. Raises Invalid for an unknown choice."""
+    """A resolution `{choice}`, `{value}` or `{text}` as what was said. Raises Invalid (unknown choice)."""
     said: dict[str, Any] = {
         "slot": asked["slot"],
         "question": asked["question"],

@@ -113,7 +113,7 @@ class GatewayConflict(FencepostError):
 
 
 class Gateway(Protocol):
-    """The tool-gateway as a run sees it, under the run's fence. Lost answers are repeated under the same key."""
+    """The tool-gateway as a run sees it, under its fence. Lost answers are repeated under the same key."""
 
     async def prepare(self, fence: Fence, calls: Sequence[PrepareCall]) -> PrepareAnswer:
         """Raises GatewayRefused, GatewayConflict, FenceLost, Unavailable."""

@@ -53,13 +53,13 @@ def control_specs(*, modules: Sequence[str], may_hand_over: bool) -> tuple[ToolS
     specs = [
         ToolSpec(
             RESPOND,
-            "Answer the user in their language. left_undone: what they asked for that another module must do.",
+            "Answer the user in their language. left_undone: what they asked for that is another module's.",
             _RESPOND,
             control=True,
         ),
         ToolSpec(
             ASK,
-            "Ask the user one short question when a time, an amount, a recipient or a choice is missing or unsure.",
+            "Ask one short question when a time, an amount, a recipient or a choice is missing or unsure.",
             _ASK,
             control=True,
         ),

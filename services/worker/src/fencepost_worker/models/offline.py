@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from fencepost_intents import Answer, IntentPart, IntentResult, detect
@@ -52,8 +52,8 @@ HOMES: Final[Mapping[str, str]] = {
 }
 _CAN: Final = {
     "zh": "我是离线模型，只按规则工作：可以设提醒、记账、查账、安排今天。例如“明早九点提醒我交周报”。",
-    "en": "I am the offline model and work by rules alone: I can set reminders, keep a ledger, sum it up and plan"
-    " your day. For example: “remind me tomorrow at 9 to send the report”.",
+    "en": "I am the offline model and work by rules alone: I can set reminders, keep a ledger, sum it up and"
+    " plan your day. For example: “remind me tomorrow at 9 to send the report”.",
 }
 _HELLO: Final = {
     "zh": "你好！我是离线模型，可以帮你设提醒、记账、安排今天。",
@@ -105,7 +105,9 @@ def decide(context: ModelContext, tools: tuple[ToolSpec, ...]) -> list[Intention
     foreign = [part for part in result.intents if part not in mine]
     if not mine or result.fallback_required:
         return [_without_tools(context, result, known)]
-    question = question_for(result, context.locale)
+    # Only this module's own parts are asked about; what is another's is named, not filled in.
+    parts = tuple(part if part in mine else replace(part, required_slots=()) for part in result.intents)
+    question = question_for(replace(result, intents=parts), context.locale)
     if question is not None:
         asked = question.to_json()
         body = {"question": asked["text"], "slot": asked["slot"], "intent_index": asked["intent_index"]}

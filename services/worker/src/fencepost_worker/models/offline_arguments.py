@@ -1,9 +1,12 @@
-"""A tool's arguments from slots, by the tool's own schema: only what the schema names is filled."""
+"""A tool's arguments from slots: a table per intent, cut to what the tool's own schema names.
+
+What the words don't say is left out, never filled in; the guard judges the outcome like any model's.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import date, datetime, time, timedelta
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -12,120 +15,120 @@ from fencepost_intents.result import written
 
 from fencepost_worker.models.port import ModelContext
 
-Filler = Callable[["Slots"], Any]
+KINDS: Final = {"paid": "expense", "income": "income", "refund": "refund"}
+ONE_DAY: Final = timedelta(days=1)
 
 
 class Slots:
-    """The slots of one part, as values."""
+    """The slots of one part, as values of arguments."""
 
     def __init__(self, part: IntentPart, result: IntentResult, context: ModelContext) -> None:
         self.part = part
         self.result = result
         self.context = context
-        time = part.slots.get("time") or part.slots.get("period")
-        self.time = time if isinstance(time, TimeResult) else None
+        found = part.slots.get("time") or part.slots.get("period")
+        self.time = found if isinstance(found, TimeResult) else None
         amount = part.slots.get("amount")
         self.amount = amount if isinstance(amount, AmountResult) else None
 
-    def value(self, name: str) -> Any:
+    def text(self, name: str) -> Any:
         slot = self.part.slots.get(name)
         return slot.value if isinstance(slot, SlotValue) else None
 
-    @property
-    def zone(self) -> str | None:
-        return (self.time.zone if self.time else None) or self.context.zone
-
     def instant(self) -> str | None:
-        """The instant meant, with its offset: of a recurrence, its first occurrence."""
+        """The instant meant, with its offset; of a recurrence its first occurrence."""
         if self.time is None:
             return None
         if self.time.kind == "recurrence":
             return self.time.next or self.time.dtstart
-        if self.time.kind in ("instant", "deadline"):
-            return self.time.value
-        return None
+        return self.time.value if self.time.kind in ("instant", "deadline") and self.time.has_clock else None
 
     def rrule(self) -> str | None:
         return self.time.rrule if self.time is not None and self.time.kind == "recurrence" else None
 
-    def day(self) -> str:
-        """The local day meant, today where none is."""
-        if self.time is not None:
-            shown = self.time.value or self.time.start or self.time.dtstart
-            if shown:
-                return shown[:10]
-        return self._today()
+    def zone(self) -> str | None:
+        """Only where it isn't the run's own: named in the text, or asked for."""
+        named = self.time.zone if self.time is not None else None
+        asked = any(answer.slot == "zone" for answer in self.context.answers)
+        return named or (self.result.zone if asked else None)
 
-    def bound(self, which: str) -> str | None:
-        """Start or end of a period."""
+    def amount_text(self) -> str | None:
+        if self.amount is None or self.amount.value is None:
+            return None
+        return written(abs(self.amount.value), self.amount.currency)
+
+    def currency(self) -> str | None:
+        return (self.amount.currency if self.amount is not None else None) or self.context.currency
+
+    def kind(self) -> str | None:
+        return KINDS.get(self.amount.kind or "") if self.amount is not None else None
+
+    def day(self, which: str = "start") -> str | None:
+        """The local day meant, or the first or last one of a period."""
         if self.time is None:
             return None
-        if self.time.kind == "span":
-            return self.time.start if which == "start" else self.time.end
-        return self.time.value
+        shown = (self.time.end if which == "end" else self.time.start) or self.time.value or self.time.next
+        return shown[:10] if shown else None
 
-    def _today(self) -> str:
-        reference: datetime = self.context.reference
-        zone = self.zone
-        return (reference.astimezone(ZoneInfo(zone)) if zone else reference).date().isoformat()
-
-
-def _amount(slots: Slots) -> str | None:
-    found = slots.amount
-    return None if found is None or found.value is None else written(found.value, found.currency)
+    def moment(self, which: str) -> str | None:
+        """The period's bound as an instant; a last day is included, so its end is the next midnight."""
+        day = self.day(which)
+        if day is None:
+            return None
+        on = date.fromisoformat(day) + (ONE_DAY if which == "end" else timedelta(0))
+        zone = ZoneInfo(self.result.zone) if self.result.zone else self.context.reference.tzinfo
+        return datetime.combine(on, time(0), zone).isoformat()
 
 
-def _currency(slots: Slots) -> str:
-    return (slots.amount.currency if slots.amount else None) or slots.context.currency
+Filler = Callable[[Slots], Any]
 
-
-def _title(slots: Slots) -> Any:
-    return slots.value("title") or slots.value("payload")
-
-
-# Property of a schema -> how it is filled. A None is left out.
-FILLERS: Final[Mapping[str, Filler]] = {
-    "title": _title,
-    "text": _title,
-    "reminder": _title,
-    "query": _title,
-    "match": _title,
-    "description": _title,
-    "item": _title,
-    "note": _title,
-    "at": Slots.instant,
-    "due_at": Slots.instant,
-    "remind_at": Slots.instant,
-    "first_at": Slots.instant,
-    "starts_at": Slots.instant,
-    "new_at": Slots.instant,
-    "rrule": Slots.rrule,
-    "recurrence": Slots.rrule,
-    "zone": lambda slots: slots.zone,
-    "amount": _amount,
-    "currency": _currency,
-    "category": lambda slots: slots.value("category"),
-    "kind": lambda slots: slots.amount.kind if slots.amount else None,
-    "date": Slots.day,
-    "day": Slots.day,
-    "from": lambda slots: slots.bound("start"),
-    "since": lambda slots: slots.bound("start"),
-    "start": lambda slots: slots.bound("start"),
-    "until": lambda slots: slots.bound("end"),
-    "to": lambda slots: slots.bound("end"),
-    "end": lambda slots: slots.bound("end"),
+# intent -> argument -> how it is filled. None and "" are left out.
+ARGUMENTS: Final[Mapping[str, Mapping[str, Filler]]] = {
+    "reminder.create": {
+        "title": lambda s: s.text("title"),
+        "at": Slots.instant,
+        "rrule": Slots.rrule,
+        "zone": Slots.zone,
+    },
+    "reminder.list": {
+        "text": lambda s: s.text("title"),
+        "from": lambda s: s.moment("start"),
+        "to": lambda s: s.moment("end"),
+    },
+    "reminder.change": {
+        "match": lambda s: s.text("title"),
+        "at": Slots.instant,
+        "rrule": Slots.rrule,
+        "zone": Slots.zone,
+    },
+    "reminder.cancel": {"match": lambda s: s.text("title")},
+    "ledger.add": {
+        "amount": Slots.amount_text,
+        "currency": Slots.currency,
+        "kind": Slots.kind,
+        "category": lambda s: s.text("category"),
+        "description": lambda s: s.text("title"),
+        "occurred_on": Slots.day,
+    },
+    "ledger.list": {
+        "from": Slots.day,
+        "to": lambda s: s.day("end"),
+        "category": lambda s: s.text("category"),
+    },
+    "ledger.summary": {
+        "from": Slots.day,
+        "to": lambda s: s.day("end"),
+        "category": lambda s: s.text("category"),
+    },
+    "plan.today": {"date": Slots.day},
 }
 
 
 def arguments_for(
     part: IntentPart, schema: Mapping[str, Any], result: IntentResult, context: ModelContext
 ) -> dict[str, Any]:
-    """Arguments of the tool whose schema this is; the guard judges them like any model's."""
+    """Arguments of the tool whose schema this is."""
     slots = Slots(part, result, context)
-    filled: dict[str, Any] = {}
-    for name in schema.get("properties", {}):
-        filler = FILLERS.get(name)
-        value = filler(slots) if filler is not None else None
-        if value not in (None, ""):
-            filled[name] = value
-    return filled
+    fillers = ARGUMENTS.get(part.intent, {})
+    filled = {name: fillers[name](slots) for name in schema.get("properties", {}) if name in fillers}
+    return {name: value for name, value in filled.items() if value not in (None, "")}
