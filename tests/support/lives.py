@@ -197,6 +197,11 @@ class Lives:
             await actions.insert_action(tx, action)
         return action
 
+    async def prepared_as_stored(self, held: Claim, *, index: int = 0) -> Action:
+        """The newest preparation as its row is now, decisions and all."""
+        async with self.gateway.transaction(held.run.tenant_id) as tx:
+            return (await actions.actions_at(tx, held.run.id, index))[0]
+
     async def ask(
         self,
         held: Claim,

@@ -13,14 +13,8 @@ from fencepost_reconciler.loops.paused_until import PausedUntil
 from fencepost_runtime.system import SystemClock
 from fencepost_store.claims import heartbeat
 
+from tests.support.graces import Over
 from tests.support.lives import AT_ONCE, LEASE, OWNER, Lives, counts
-
-
-class Over(Grace):
-    """A grace that is long over."""
-
-    def is_over(self) -> bool:
-        return True
 
 
 @pytest.fixture

@@ -1,0 +1,217 @@
+"""Each check of the invariants finds a planted violation, and finds none in a whole mesh (design 03)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+
+import psycopg
+import pytest
+from fencepost_domain.decision import Decision, NewEvent
+from fencepost_domain.vocabulary import Ev
+from fencepost_store.integrity import CHECKS, CannotRead, check_invariants
+from fencepost_store.record import record
+from fencepost_store.runs import lock_run
+
+from tests.support.lives import OTHER_TENANT, Lives, living
+from tests.support.postgres import Cluster
+from tests.support.world import World, make_world, plant
+
+_EVENT = "UPDATE agent.run_events SET {change} WHERE run_id = %(succeeded)s AND seq = 3"
+_COPY_EVENT = """
+INSERT INTO agent.run_events (run_id, seq, id, tenant_id, type, schema_version, actor, at, payload_hash,
+                              prev_hash, hash)
+SELECT run_id, seq + 1, gen_random_uuid(), tenant_id, type, schema_version, actor, at, payload_hash,
+       hash, hash
+  FROM agent.run_events WHERE run_id = %(queued)s"""
+
+# Check -> what breaks it. Where a constraint stands in the way it is dropped, in this test's database only.
+PLANTS: Mapping[str, Sequence[str]] = {
+    "i01_run_has_first_event": ["DELETE FROM agent.run_events WHERE run_id = %(queued)s"],
+    "i01_run_has_hint": ["DELETE FROM agent.outbox WHERE run_id = %(running)s"],
+    "i01_nothing_without_its_run": ["DELETE FROM agent.runs WHERE id = %(queued)s"],
+    "i02_one_run_per_key": [
+        "ALTER TABLE agent.runs DROP CONSTRAINT runs_one_per_idempotency_key",
+        "UPDATE agent.runs SET idempotency_key = 'same' WHERE id IN (%(queued)s, %(running)s)",
+    ],
+    "i03_thread_is_run": [
+        "ALTER TABLE langgraph.writes DROP CONSTRAINT writes_thread_is_run_check",
+        "UPDATE langgraph.writes SET thread_id = gen_random_uuid()",
+    ],
+    "i04_lease_fits_status": [
+        "ALTER TABLE agent.runs DROP CONSTRAINT runs_leased_iff_running_check",
+        "UPDATE agent.runs SET lease_owner = 'zombie', lease_expires_at = now() WHERE id = %(queued)s",
+    ],
+    "i04_revision_counts_the_changes": [
+        "UPDATE agent.runs SET revision = revision + 1 WHERE id = %(queued)s"
+    ],
+    "i06_one_finalization_per_end": ["DELETE FROM agent.finalizations WHERE run_id = %(succeeded)s"],
+    "i06_success_is_settled": ["UPDATE agent.effects SET state = 'unknown' WHERE run_id = %(succeeded)s"],
+    "i06_status_is_what_the_events_say": [
+        "UPDATE agent.runs SET status = 'paused', paused_until = now() + interval '1 day'"
+        " WHERE id = %(queued)s"
+    ],
+    "i08_somebody_looks_after_it": [
+        "UPDATE agent.interrupts SET status = 'withdrawn' WHERE run_id = %(waiting)s"
+    ],
+    "i08_due_run_was_told": ["DELETE FROM agent.outbox WHERE run_id = %(queued)s"],
+    "i10_one_open_attempt": [
+        "INSERT INTO agent.effect_attempts SELECT effect_key, 2, run_id, tenant_id, executor_boot, state,"
+        " request, outcome, observations, started_at, attempt_ends_at, settled_at, settled_by"
+        " FROM agent.effect_attempts WHERE run_id = %(succeeded)s"
+    ],
+    "i10_effect_fits_its_attempts": [
+        "UPDATE agent.effects SET state = 'failed' WHERE run_id = %(succeeded)s"
+    ],
+    "i11_business_row_has_its_effect": ["UPDATE app.reminders SET origin_effect_key = 'nobody'"],
+    "i11_completion_has_its_event": [
+        "UPDATE agent.run_events SET type = 'node.failed'"
+        " WHERE run_id = %(succeeded)s AND type = 'action.committed'"
+    ],
+    "i12_attempt_was_approved": ["UPDATE agent.actions SET decision = NULL WHERE run_id = %(succeeded)s"],
+    "i13_rejected_is_never_tried": [
+        "UPDATE agent.actions SET status = 'rejected' WHERE run_id = %(succeeded)s"
+    ],
+    "i16_bound_versions_exist": ["DELETE FROM agent.manifests"],
+    "i17_asked_once": [
+        "ALTER TABLE agent.interrupts DROP CONSTRAINT interrupts_asked_once",
+        "INSERT INTO agent.interrupts (id, run_id, tenant_id, user_id, kind, index, n, status, question,"
+        " expires_at) SELECT gen_random_uuid(), run_id, tenant_id, user_id, kind, index, n, 'withdrawn',"
+        " question, expires_at FROM agent.interrupts WHERE run_id = %(waiting)s",
+    ],
+    "i17_end_asks_nothing": [
+        "UPDATE agent.interrupts SET status = 'open', resolution = NULL WHERE run_id = %(succeeded)s"
+    ],
+    "i20_chain_verifies": [_EVENT.format(change="actor = 'user:mallory'")],
+    "i20_payloads_verify": ["UPDATE agent.run_event_payloads SET payload = '{}' WHERE run_id = %(queued)s"],
+    "i20_anchors_verify": [
+        "INSERT INTO agent.chain_anchors (run_id, seq, tenant_id, hash, key_id, signature)"
+        " SELECT run_id, seq, tenant_id, '\\x00', 'k', '' FROM agent.run_events WHERE run_id = %(queued)s"
+    ],
+    "i21_one_final_message": [
+        "DELETE FROM agent.messages WHERE run_id = %(succeeded)s AND author = 'assistant'"
+    ],
+    "i22_no_attempt_after_the_stop": [
+        "UPDATE agent.effect_attempts SET started_at = now() + interval '1 hour' WHERE run_id = %(cancelled)s"
+    ],
+    "i22_open_attempts_are_named": [
+        "UPDATE agent.finalizations SET unconfirmed_effects = '[]' WHERE run_id = %(cancelled)s"
+    ],
+    "i27_tenants_agree": [
+        f"UPDATE agent.messages SET tenant_id = '{OTHER_TENANT}'"
+        " WHERE run_id = %(succeeded)s AND author = 'user'"
+    ],
+    "i31_fired_once": ["DELETE FROM agent.firings"],
+    "conversation_holder_is_at_work": ["UPDATE agent.conversations SET holder_run_id = NULL"],
+    "conversation_is_in_order": ["UPDATE agent.conversations SET next_seq = next_seq + 1"],
+}
+LIVED = {"i06_events_follow_the_table"}  # planted through the write door: its chain is whole
+
+
+@pytest.fixture(scope="module")
+async def whole(postgres_cluster: Cluster, migrated_template: str) -> AsyncIterator[tuple[str, World]]:
+    """The world, made once: a database that each test takes a clone of."""
+    name = f"fencepost_world_{os.getpid()}"
+    async with living(postgres_cluster.create(name, migrated_template)) as lives:
+        made = await make_world(lives)
+        assert await lives.violations() == []
+    yield name, made
+    postgres_cluster.drop(name)
+
+
+@pytest.fixture
+async def lives(postgres_cluster: Cluster, whole: tuple[str, World]) -> AsyncIterator[Lives]:
+    name = f"{whole[0]}_clone"
+    async with living(postgres_cluster.create(name, whole[0])) as opened:
+        yield opened
+    postgres_cluster.drop(name)
+
+
+@pytest.fixture
+def world(whole: tuple[str, World]) -> World:
+    return whole[1]
+
+
+def test_every_check_has_its_planted_violation() -> None:
+    assert set(PLANTS) | LIVED == set(CHECKS)
+
+
+@pytest.mark.parametrize("check", PLANTS)
+async def test_a_planted_violation_is_found(lives: Lives, world: World, check: str) -> None:
+    await plant(lives, world, *PLANTS[check])
+    found = await lives.violations()
+    assert check in {violation.check for violation in found}, found
+    assert all(violation.subject and violation.detail for violation in found)
+
+
+async def test_an_event_that_the_table_does_not_allow_is_found(lives: Lives, world: World) -> None:
+    async with lives.reconciler.transaction() as tx:
+        locked = await lock_run(tx, world.queued)
+        event = NewEvent(tx.ids.uuid7(), Ev.RUN_WOKEN, {"by": "nobody"})
+        await record(tx, locked.run, Decision(None, events=(event,)))
+    found = await lives.violations()
+    assert {"i06_events_follow_the_table", "i04_revision_counts_the_changes"} <= {v.check for v in found}
+
+
+I20_TEARS = {
+    "changed": _EVENT.format(change="at = at + interval '1 microsecond'"),
+    "missing": "DELETE FROM agent.run_events WHERE run_id = %(succeeded)s AND seq = 3",
+    "missing: the head": "DELETE FROM agent.run_events"
+    " WHERE run_id = %(succeeded)s AND type = 'run.finalized'",
+    "added": _COPY_EVENT,
+    "reordered": _EVENT.format(change="prev_hash = sha256('x')"),
+    "head": "UPDATE agent.runs SET event_head = sha256('x') WHERE id = %(queued)s",
+}
+
+
+@pytest.mark.parametrize("tear", I20_TEARS)
+async def test_i20_a_tear_in_the_chain_is_found_and_named(lives: Lives, world: World, tear: str) -> None:
+    await plant(lives, world, I20_TEARS[tear])
+    torn = [v for v in await lives.violations() if v.check == "i20_chain_verifies"]
+    assert torn
+    assert tear.partition(":")[0] in {violation.detail.partition(":")[0] for violation in torn}
+    named = world.queued if tear in ("added", "head") else world.succeeded
+    assert all(str(named) in violation.subject for violation in torn)
+
+
+async def test_i20_erased_is_told_apart_from_missing(lives: Lives, world: World) -> None:
+    forget = "DELETE FROM agent.run_event_payloads WHERE run_id = %(queued)s AND seq = 1"
+    async with lives.reconciler.transaction() as tx:
+        locked = await lock_run(tx, world.queued)
+        await record(tx, locked.run, Decision(None, events=(NewEvent(tx.ids.uuid7(), Ev.ERASED, {}),)))
+    await plant(lives, world, forget)
+    assert await lives.violations() == []
+    await plant(lives, world, forget.replace("queued", "waiting"))
+    assert [v.check for v in await lives.violations()] == ["i20_payloads_verify"]
+
+
+async def test_i20_pruned_is_told_apart_from_missing(lives: Lives, world: World) -> None:
+    anchor = (
+        "INSERT INTO agent.chain_anchors (run_id, seq, tenant_id, hash, key_id, signature)"
+        " SELECT id, event_seq, tenant_id, event_head, 'k', '' FROM agent.runs WHERE id = %(succeeded)s"
+    )
+    forget = [
+        f"DELETE FROM agent.{t} WHERE run_id = %(succeeded)s" for t in ("run_events", "run_event_payloads")
+    ]
+    await plant(lives, world, anchor, *forget)
+    assert [v for v in await lives.violations() if v.invariant == "I20"] == []
+    await plant(lives, world, "DELETE FROM agent.chain_anchors")
+    assert "i20_chain_verifies" in {v.check for v in await lives.violations()}
+
+
+async def test_the_check_reads_one_snapshot_and_changes_nothing(lives: Lives, world: World) -> None:
+    """It may run while the mesh is at work: what it sees is one instant."""
+    async with lives.worker.transaction() as tx:  # a claim half done
+        await tx.connection.exec_driver_sql(
+            "UPDATE agent.conversations SET holder_run_id = NULL WHERE holder_run_id IS NOT NULL"
+        )
+        assert await lives.violations() == []
+
+
+async def test_a_role_that_may_not_read_everything_proves_nothing(lives: Lives, world: World) -> None:
+    assert await check_invariants(lives.database.dsn("admin")) == []
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        await check_invariants(lives.database.dsn("worker"))
+    await plant(lives, world, "REVOKE SELECT ON app.ledger_entries FROM fencepost_reconciler")
+    with pytest.raises(CannotRead):
+        await lives.violations()
