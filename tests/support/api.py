@@ -140,15 +140,31 @@ class SseReader:
         self.comments: list[str] = []
         self.last_id: str | None = None
         self.retry: int | None = None
-        self._bytes = response.aiter_raw()
+        self._chunks: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._pumping = asyncio.create_task(self._pump())
         self._buffer = b""
+
+    async def _pump(self) -> None:
+        """A task of its own reads, so that a wait given up doesn't cut the stream."""
+        try:
+            async for chunk in self.response.aiter_raw():
+                self._chunks.put_nowait(chunk)
+        except httpx.TransportError:
+            pass
+        finally:
+            self._chunks.put_nowait(None)
+
+    async def close(self) -> None:
+        self._pumping.cancel()
+        await asyncio.gather(self._pumping, return_exceptions=True)
 
     async def _line(self) -> str | None:
         while b"\n" not in self._buffer:
-            try:
-                self._buffer += await anext(self._bytes)
-            except StopAsyncIteration:
+            chunk = await self._chunks.get()
+            if chunk is None:
+                self._chunks.put_nowait(None)
                 return None
+            self._buffer += chunk
         line, _, self._buffer = self._buffer.partition(b"\n")
         return line.rstrip(b"\r").decode()
 
@@ -197,7 +213,11 @@ async def streaming(
     client: httpx.AsyncClient, path: str, method: str = "GET", **more: Any
 ) -> AsyncIterator[SseReader]:
     async with client.stream(method, path, **more) as response:
-        yield SseReader(response)
+        reader = SseReader(response)
+        try:
+            yield reader
+        finally:
+            await reader.close()
 
 
 def caller(user: str = USER, *roles: str, tenant: UUID = TENANT) -> Caller:
