@@ -173,7 +173,7 @@ async def test_i07_a_write_that_takes_the_row_after_the_take_over_is_refused(liv
         opening = await (await holder_of(tx, lives.database)).stops(open_call(lives, held))
     with pytest.raises(FenceLost):
         await opening
-    assert await lives.sql("SELECT FROM agent.model_calls") == []
+    assert await lives.sql("SELECT 1 AS one FROM agent.model_calls") == []
 
 
 async def test_i07_a_finalization_that_waits_behind_the_take_over_is_refused(lives: Lives) -> None:
