@@ -18,6 +18,7 @@ from fencepost_cli.embedded.files import Lock
 from fencepost_cli.embedded.postgres import running_server
 from fencepost_cli.embedded.probe import is_ready
 from fencepost_cli.embedded.supervisor import AlreadyRunning, Embedded
+from fencepost_runtime.server import bind
 
 from tests.embedded.support import alive, data_folder, stub_mesh
 from tests.support.eventually import eventually
@@ -76,8 +77,8 @@ async def test_a_second_one_on_the_same_folder_is_told_where_the_first_is(mesh: 
 async def test_a_service_that_dies_is_started_again(mesh: Embedded) -> None:
     first = mesh.pid("worker")
     mesh.children["worker"].send(signal.SIGKILL)
-    await eventually(lambda: mesh.pid("worker") not in (first, None))
-    await mesh.wait_ready("worker")
+    await mesh.wait_ready("worker", after=first)
+    assert mesh.pid("worker") not in (first, None)
     assert await is_ready(mesh.children["worker"].port)
 
 
@@ -171,6 +172,15 @@ async def test_what_never_starts_is_given_up_with_its_last_words(
     for said in (f"exit code {code}", "last words", str(mesh.logs / "api.log")):
         assert said in str(failed.value)
     assert not mesh.postgres.running
+
+
+async def test_a_taken_port_is_said_in_plain_words(own_folder: Path) -> None:
+    with bind("127.0.0.1", 0) as taken:
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(ChildFailed, match=f"port {port} is taken"):
+            async with stub_mesh(own_folder, port=port):
+                pass
 
 
 SUPERVISOR = """

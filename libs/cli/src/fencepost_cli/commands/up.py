@@ -70,7 +70,7 @@ async def run(mesh: Embedded) -> int:
         return await serving
     except asyncio.CancelledError:
         return 128 + signal.SIGINT
-    except EXPECTED as failure:
+    except (*EXPECTED, OSError) as failure:  # a folder that isn't ours to write, a full disk
         typer.secho(str(failure), fg="red", err=True)
         return 1
 

@@ -73,12 +73,17 @@ class Child:
         self.state, self.failure = State.STARTING, None
         self._keeper = asyncio.create_task(self._keep_or_fail({**self.spec.env, **(extra_env or {})}))
 
-    async def wait_ready(self) -> None:
-        """Raises ChildFailed."""
+    async def wait_ready(self, after: int | None = None) -> None:
+        """`after`: a pid that is known to die; only a later one counts. Raises ChildFailed."""
         async with self._changed:
-            await self._changed.wait_for(lambda: self.state is not State.STARTING)
+            await self._changed.wait_for(lambda: self._settled(after))
         if self.failure:
             raise self.failure
+
+    def _settled(self, after: int | None) -> bool:
+        if self.state is State.READY:
+            return after is None or self.pid not in (after, None)
+        return self.state is not State.STARTING
 
     async def stop(self, grace_seconds: float = 10.0) -> None:
         """SIGTERM, and SIGKILL when the grace is over. It stays down."""
@@ -195,5 +200,6 @@ class Child:
         with self.log_file.open("rb") as log:
             log.seek(since)
             words = log.read()[-8192:].decode(errors="replace").splitlines()[-12:]
+        words = [line[:600] for line in words]  # a traceback in JSON is one line
         ended = f"signal {-code}" if code < 0 else f"exit code {code}"
         return "\n".join([f"{self.spec.name} doesn't start ({ended}); its log: {self.log_file}", *words])

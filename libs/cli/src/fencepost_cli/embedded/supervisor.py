@@ -21,7 +21,7 @@ from fencepost_cli.embedded.bring_up_schema import bring_up_once
 from fencepost_cli.embedded.child import Child, ChildFailed, State
 from fencepost_cli.embedded.files import Lock, Locked, rotate
 from fencepost_cli.embedded.identity import Identity
-from fencepost_cli.embedded.ports import remembered_port
+from fencepost_cli.embedded.ports import free_port, remembered_port
 from fencepost_cli.embedded.postgres import PostgresServer
 from fencepost_cli.embedded.profile import Profile, write_profile
 from fencepost_cli.embedded.services import COMMANDS, Plan
@@ -147,9 +147,9 @@ class Embedded:
         await self.stop(name)
         await self.start(name, env)
 
-    async def wait_ready(self, name: str) -> None:
-        """Wait until a service that died of a failpoint is back. Raises ChildFailed."""
-        await self.children[name].wait_ready()
+    async def wait_ready(self, name: str, after: int | None = None) -> None:
+        """Wait until a service is back; `after` is the pid that a failpoint killed. Raises ChildFailed."""
+        await self.children[name].wait_ready(after)
 
     async def wait_failed(self) -> BaseException:
         """Return, with what it said, when a service or Postgres gave up for good."""
@@ -230,6 +230,8 @@ class Embedded:
         await bring_up_once(stamp, self.postgres.dsn("postgres"), self.dsn(), DATABASE, passwords)
 
     def _make_plan(self) -> Plan:
+        if self._port and not free_port(self._port):
+            raise ChildFailed(f"port {self._port} is taken by somebody else; choose another or none")
         return Plan(
             data_dir=self.data_dir,
             identity=self.identity,
