@@ -174,22 +174,22 @@ async def approval(state: State, step: Step) -> Patch:
 def _question(asked: Sequence[Action], locale: str) -> Question:
     first = asked[0]
     ends = sorted(a["expires_at"] for a in asked if a["expires_at"])
-    several = len(asked) > 1
     return Question(
         InterruptKind.APPROVAL,
         first["index"],
         first["n"],
         approval_question([a["preview"] for a in asked], locale),
         actions=tuple((a["index"], a["n"]) for a in asked),
-        preview={"actions": [_shown(a, "preview") for a in asked]} if several else first["preview"],
-        change={"actions": [_shown(a, "change") for a in asked]} if several else first["change"],
+        preview=[_shown(a) for a in asked],
+        change=[{"index": a["index"], **a["change"]} for a in asked],
         risk=str(max((Risk(a["risk"]) for a in asked), key=_RISKS.index)),
         expires_at=ends[0] if ends else None,
     )
 
 
-def _shown(action: Action, name: str) -> dict[str, Any]:
-    return {"index": action["index"], "tool": action["tool"], **action[name]}
+def _shown(action: Action) -> dict[str, Any]:
+    """One action as the person sees it; `arguments` so that they can be edited."""
+    return {name: action[name] for name in ("index", "n", "tool", "risk", "arguments", "preview")}
 
 
 def read_decisions(resolution: Mapping[str, Any], indexes: Sequence[int]) -> dict[int, Mapping[str, Any]]:
