@@ -52,11 +52,11 @@ for _phrase, _entry in sorted(lexicon_en.WORDS.items(), key=lambda one: -len(one
 _SPACE: Final = re.compile(r" +")
 _WORD: Final = re.compile(r"[a-z]+(?:['.&-](?=[a-z])[a-z]+)*\.?")
 _CLOCK: Final = re.compile(r"(\d{1,2})[:：](\d{2})(?::(\d{2}))?(?![\d:])(?: ?([ap])\.?m?\b\.?)?")
-_AMPM: Final = re.compile(r"(\d{1,2})(?:\.(\d{2}))? ?([ap])\.?m\b\.?")
+_AMPM: Final = re.compile(r"(\d{1,2})(?:\.?(\d{2}))? ?([ap])\.?m\b\.?")
 _DATES: Final = re.compile(
     r"(?P<iso>(\d{4})-(\d{1,2})-(\d{1,2}))(?:[t ](?=\d{1,2}:))?"
     r"|(?P<ymd>(\d{4})[/.](\d{1,2})[/.](\d{1,2}))(?!\d)"
-    r"|(?P<xyy>(\d{1,2})([/.-])(\d{1,2})\12(\d{4}|\d{2}))(?![\d.])"
+    r"|(?P<xyy>(\d{1,2})([/.-])(\d{1,2})\11(\d{4}|\d{2}))(?![\d.])"
     r"|(?P<md>(\d{1,2})/(\d{1,2}))(?![\d/])"
 )
 _ORDINAL: Final = re.compile(r"(\d{1,2})(?:st|nd|rd|th)\b")
@@ -70,6 +70,7 @@ _ZH_ORDINAL: Final = re.compile(r"第([一二三四五六七八九十\d]{1,3})�
 _GLUED_UNIT: Final = re.compile(r"(?:hrs?|h|mins?|m|secs?|s|d|w)(?![a-z$])")
 _LUNAR_DAYS: Final = frozenset("一二三四五六七八九十")
 _UNIT_LETTERS: Final = {"h": "hour", "m": "minute", "s": "second", "d": "day", "w": "week"}
+_HOUR_DIGITS: Final = frozenset("0123456789一二两三四五六七八九十")
 _AFTER_PASSING: Final = NUMERALS | frozenset("0123456789半几个")
 _MONEY_UNITS: Final = frozenset("块元美欧英日港台")
 _URL: Final = re.compile(r"https?://\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
@@ -101,7 +102,7 @@ class _Lexer:
                 self._latin()
             elif "0" <= char <= "9":
                 self._digits()
-            elif char in _ZH or char in lexicon_zh.NEXT_LAST or char in "多余":
+            elif char in _ZH or char in lexicon_zh.NEXT_LAST or char in "多余早晚":
                 self._han(char)
             elif char in NUMERALS:
                 self._numeral()
@@ -110,8 +111,8 @@ class _Lexer:
                 self._put(kind, value, self.at + 1)
             elif char in ",;":
                 self._put(",", None, self.at + 1)
-            elif char in "+-(" and char != "-":
-                self._put(char if char == "(" else ".", None, self.at + 1)
+            elif char in "()":
+                self._put(char, None, self.at + 1)
             else:
                 self._other()
         return Tokens("".join(self.kinds), self.values, self.starts, self.ends)
@@ -254,6 +255,8 @@ class _Lexer:
             number = read_zh(found.group(1)) if found.group(1) and not found.group(1).isdigit() else None
             value = -1 if found.group(1) is None else int(number.value) if number else int(found.group(1))
             return self._put("o", value, found.end())
+        if char in "早晚" and norm[at + 1 : at + 2] in _HOUR_DIGITS and norm[at + 1 : at + 3] not in ("一点", "一些", "一步"):
+            return self._put("P", "morning" if char == "早" else "evening", at + 1)
         if char in "多来余" and self.kinds[-1:] == ["n"] and norm[at + 1 : at + 2] in _MONEY_UNITS:
             return self._put("*", None, at + 1)
         for word, entry in _ZH.get(char, ()):

@@ -59,7 +59,7 @@ WORDS: Final[dict[str, Entry]] = {
     **_each("I", "within|within the next|in the next|in under|in less than", "within"),
     **_each("b", "by|no later than|not later than|due by|due on|due|by the"),
     **_each("t", "to|through|thru|till|til|until|'til|-|--|~|up to|up until"),
-    **_each("F", "from|between|since"), **_each("v", "starting|beginning|starting from|beginning from|starting on|as of|effective"),
+    **_each("F", "from|between"), **_each("F", "since|ever since", "since"), **_each("v", "starting|beginning|starting from|beginning from|starting on|as of|effective"),
     **_each("w", "ending|ends|ending on"),
     **_each("&", "and|or|&|plus"), **_each("s", "on|on the", "on"), **_each("s", "the|of|of the|around|about|approximately|roughly|ish|in the|sharp|that|during|for the"),
     **_each("@", "at|@"), **_each("S", "half past"),
@@ -118,7 +118,7 @@ WORDS: Final[dict[str, Entry]] = {
     **_each("Z", "cet|cest|central european time", "Europe/Paris"), **_each("Z", "sydney time|aest|aedt", "Australia/Sydney"), **_each("Z", "moscow time|msk", "Europe/Moscow"),
     **_each("Z", "india time|mumbai time|delhi time|indian time", "Asia/Kolkata"), **_each("Z", "dubai time", "Asia/Dubai"),
     # Counts in words that aren't plain numbers
-    **_each("n2", "couple|couple of", 2), **_each("n2", "dozen", 12), **_each("#", "few|several|some|couple few"),
+    **_each("n2", "couple|couple of|a couple of|a couple", 2), **_each("n2", "dozen", 12), **_each("#", "few|several|a few|the few"),
     # No time in these
     **_each(".", "the sun|secondhand|second hand|per second|last time|next time|this time|one more time|at all|at least|at most|at home|at work|at school|in the end"),
     **_each(".", "second thought|may i|may be|may have|first of all|march to|a lot|a bit|a little|a few words|on time|in time|in order|due to|as well|all day"),

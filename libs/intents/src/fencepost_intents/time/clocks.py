@@ -41,6 +41,9 @@ def _int(value: Any, low: int, high: int) -> int | None:
 
 
 def _at(hour: Any, minute: int = 0, about: Any = None) -> Clock | None:
+    if isinstance(hour, Number) and hour.low is not None and 1 <= hour.value <= 12 and not minute:
+        # 三四点: three or four.
+        return Clock(int(hour.low), written=str(int(hour.low)), alternative=int(hour.value))
     number = _int(hour, 0, 24)
     if number is None:
         return None

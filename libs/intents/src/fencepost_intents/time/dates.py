@@ -6,6 +6,7 @@ More than one reading means that speakers differ; the caller asks.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any, Final
 
@@ -107,6 +108,8 @@ def _slash_order(setting: Setting, mark: str) -> str | None:
         return "day"
     if zone.startswith(("America/New", "America/Los", "America/Chi", "America/Den", "America/Phoenix", "US/")):
         return "month"
+    if zone.startswith(("Asia/Shanghai", "Asia/Taipei", "Asia/Tokyo", "Asia/Seoul", "Asia/Chong", "Asia/Urumqi")):
+        return "month"
     return "day" if zone.startswith(("Europe/", "Australia/")) else None
 
 
@@ -154,6 +157,12 @@ def _holiday(setting: Setting, name: str, years: int | None = None, year: int | 
 def _past_holiday(setting: Setting, name: str) -> Readings:
     days = [setting.holidays.on(name, setting.today.year + step) for step in (-2, -1, 0)]
     return _one(max(one for one in days if one < setting.today))
+
+
+def _since(setting: Setting, spec: DateSpec) -> Readings:
+    """"since Monday": from then to today."""
+    found = days_of(spec, replace(setting, direction=-1))
+    return _span(min(found[0].first, setting.today), setting.today)
 
 
 def _past_month(setting: Setting, month: int) -> Readings:
@@ -378,5 +387,5 @@ OPERATIONS: Final[dict[str, Callable[..., Any]]] = {
     "coming_weekday": _coming_weekday, "nth": _nth, "check_weekday": _check_weekday, "week": _week, "month": _month,
     "named_month": _named_month, "quarter": _quarter, "named_quarter": _named_quarter, "year": _year,
     "named_year": _named_year, "half_year": _half_year, "weekend": _weekend, "en_weekend": _en_weekend, "edge": _edge,
-    "third": _third, "past_holiday": _past_holiday, "past_month": _past_month, "either": _either, "rel": _rel, "last_n": _last_n, "next_n": _next_n,
+    "third": _third, "past_holiday": _past_holiday, "past_month": _past_month, "either": _either, "rel": _rel, "since": _since, "last_n": _last_n, "next_n": _next_n,
 }  # fmt: skip

@@ -334,6 +334,22 @@ def _on_ordinal(glue: Any, n: Any) -> DateSpec | None:
     return ("dom", n) if glue == "on" and 1 <= n <= 31 else None
 
 
+def _the_ordinal(n: Any) -> DateSpec | None:
+    return ("dom", n) if 1 <= n <= 31 else None
+
+
+def _rel_quarter_word(prefix: Any) -> DateSpec | None:
+    return ("quarter", _EN_PREFIX[prefix]) if prefix in _EN_PREFIX else None
+
+
+def _quarter_word(n: Any) -> DateSpec | None:
+    return ("named_quarter", n) if 1 <= n <= 4 else None
+
+
+def _edge_quarter(edge: str) -> DateSpec:
+    return ("edge", "quarter", edge)
+
+
 def _weekday_ordinal(weekday: int, n: Any) -> DateSpec | None:
     return ("check_weekday", ("dom", n), weekday) if 1 <= n <= 31 else None
 
@@ -393,16 +409,16 @@ _TABLE: Final[tuple[tuple[str, _Build], ...]] = (
     (r"(p)ms?(x)", _rel_month_third), (r"(p)m", _rel_month), (r"(p)(X)", _rel_edge), (r"(p)y", _rel_year),
     (r"(p)(u)s?(W)", _week_weekday), (r"(p)(n)g?(u)", _rel_n_units), (r"(p)(n)gm", _rel_n_months),
     # English
-    (r"(p)(W)s(?:s)?(p)?(u)", _last_of), (r"(p)(W)s(?:s)?([MU])", _last_of_month),
-    (r"(p)(u)s(?:s)?(p)?(u)", _last_day_of), (r"(p)(u)s(?:s)?([MU])", _last_day_of_month),
+    (r"(p)(W)s(?:s)?(p)?(u)", _last_of), (r"(p)(W)[sI]+([MU])", _last_of_month),
+    (r"(p)(u)s(?:s)?(p)?(u)", _last_day_of), (r"(p)(u)[sI]+([MU])", _last_day_of_month),
     (r"(p)([WV])", _rel_weekday), (r"(p)E", _rel_weekend), (r"(p)(H)", _rel_holiday), (r"(p)([MU])", _en_rel_month),
     (r"(p)(u)", _rel_unit),
     (r"([MU])s?(o),?(n)", _en_month_day_year), (r"([MU])(n),?(n)", _en_month_day_year), (r"([MU])s?(o)", _en_month_day),
-    (r"([MU])(n)(?![uKCJ%x])", _en_month_day), (r"([MU])s?(n)", _en_month_year), (r"(M)", _month_word),
-    (r"(o)(W)s*(p)?(u)", _nth_of), (r"(o)(W)s*([MU])", _nth_of_month), (r"(o)(u)s*(p)?(u)", _nth_day_of),
+    (r"([MU])(n)(?![uKCJ%x])", _en_month_day), (r"([MU])s?(n)", _en_month_year), (r"(M)", _month_word), (r"(?<=[IspFBbt^])(U)", _month_word), (r"(?<=I)(n)", _year_alone), (r"(p)k", _rel_quarter_word), (r"(o)k", _quarter_word), (r"(\^)k", _edge_quarter), (r"s(o)(?=[@PTt,]|$)", _the_ordinal),
+    (r"(o)(W)[sI]*(p)?(u)", _nth_of), (r"(o)(W)[sI]*([MU])", _nth_of_month), (r"(o)(u)s*(p)?(u)", _nth_day_of),
     (r"(o)s*([MU]),?(n)", _en_day_month_year), (r"(o)s*([MU])", _en_day_month), (r"(o)s+(p)?(u)", _ordinal_of),
     (r"(n)s?([MU]),?(n)", _en_day_month_year), (r"(n)s?([MU])", _en_day_month),
-    (r"(s)(o)(?![Wu])", _on_ordinal),
+    (r"(s)(o)(?![Wu]|s+p?u|s*[MUW])", _on_ordinal),
     (r"(W)s?(p)(u)", _weekday_week), (r"(W)s*(o)(?!s*[MU])", _weekday_ordinal), (r"(W)", _weekday_day),
     (r"(V)(?=[@,PTn]|$)", _weekday_day), (r"(?<=s)(V)", _weekday_day),
     (r"(\^)(p)?(M)", lambda edge, _prefix, month: _edge_month(edge, month)), (r"(\^)(U)", _edge_month),
@@ -414,7 +430,7 @@ _TABLE: Final[tuple[tuple[str, _Build], ...]] = (
 RULES: Final[dict[str, tuple[tuple[re.Pattern[str], _Build], ...]]] = {}
 for _source, _build in _TABLE:
     _first = _source.lstrip("(")
-    _first = _first.removeprefix("?<=s)(")
+    _first = _first.removeprefix("?<=s)(").removeprefix("?<=[IspFBbt^])(").removeprefix("?<=I)(")
     _firsts = "MU" if _first.startswith("[MU") else _first.lstrip("\\")[0]
     if _first.startswith("l?"):
         _firsts = "lj"

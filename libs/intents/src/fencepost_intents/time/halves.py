@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from fencepost_intents.time.model import Clock
@@ -15,6 +16,9 @@ AFTERNOON_TO: Final = 6  # bare 1 to 6 are taken as afternoon, 7 to 11 as mornin
 def hours_of(clock: Clock, part: str | None, hint: str | None) -> tuple[Hour, ...]:
     """The readings of a clock's hour."""
     hour, part = clock.hour, clock.part or part
+    if clock.alternative is not None:
+        both = (replace(clock, alternative=None), replace(clock, hour=clock.alternative, written=str(clock.alternative), alternative=None))
+        return tuple(one for each in both for one in hours_of(each, part, hint))
     if clock.half:
         return ((hour % 12 + (12 if clock.half == "pm" else 0), ""),)
     if clock.exact and not (part in ("evening", "night") and hour in (0, 24)):

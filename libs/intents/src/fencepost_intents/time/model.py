@@ -35,7 +35,7 @@ class Duration:
 class Clock:
     """A time of day as said.
 
-    half: am or pm.  part: part of day in words.  exact: written so that no half is open (15:00, 09:00).
+    alternative: the other hour of 三四点.  half: am or pm.  part: part of day in words.  exact: written so that no half is open (15:00, 09:00).
     about: said with 多 or "around".
     """
 
@@ -47,6 +47,7 @@ class Clock:
     exact: bool = False
     about: bool = False
     written: str = ""
+    alternative: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ class Recurrence:
     by_month: tuple[int, ...] = ()
     part: str | None = None
     workdays: bool = False
+    other_interval: int | None = None
 
 
 @dataclass(slots=True)

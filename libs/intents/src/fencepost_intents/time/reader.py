@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from decimal import Decimal
 from typing import Final
 
 from fencepost_intents.lexer import Tokens
@@ -17,8 +18,9 @@ from fencepost_intents.time.durations import read_duration
 from fencepost_intents.time.model import Clock, Duration, Expr
 from fencepost_intents.time.recur_rules import DAYS, read_recurrence
 
-_STARTS: Final = frozenset("LDWVMUEHXPTSQRrqpnaholjbBtFIk@^~s#xZwe4")
+_STARTS: Final = frozenset("LDWVMUEHXPTSQRrqpnaholjbBtFIk@^~s#xZwe4u")
 _NEGATED: Final = re.compile(r"(?:\bnot|n't|\bno need|\bwithout|不是|不用|不要|不必|不需要|别|非)(?: (?:be|a|an|repeat|to))*\s*$")
+_COUNTED: Final = frozenset("人件份位名张本杯次条只台辆套天")
 _LEFT_OVER: Final = frozenset("cmyuTfLk")
 _DAY_GRAIN: Final = frozenset(("day", "week", "fortnight", "workday", "month", "quarter", "year"))
 
@@ -36,6 +38,9 @@ def read_times(tokens: Tokens, norm: str) -> list[Expr]:
             at += 1
     # An end or an exception alone ("until Friday", 周末除外) belongs to a repetition elsewhere in the text.
     repeats = any(expr.recurrence for expr in found)
+    for expr in found:
+        if expr.mode == "tail" and expr.lasts and not repeats:
+            expr.duration, expr.mode = expr.lasts, ""  # "for two hours"
     return [expr for expr in found if repeats or expr.mode != "tail"]
 
 
@@ -52,6 +57,9 @@ class _Reader:
         at = self._lead(expr, first)
         if at is None:
             return None
+        if expr.ranged and self.tokens.values[first] == "since" and (day := read_day(self.tokens, at)):
+            expr.date, expr.last = ("since", day[0]), day[1]
+            return expr
         if expr.mode == "within" or (at > first and self.kinds[at - 1] == "I"):
             return self._relative(expr, at)
         end = self._whole(expr, at)
@@ -199,7 +207,7 @@ class _Reader:
                     end = reached
                     break
                 kind = self.kinds[start : start + 1]
-                glue = kind in ("s", "(", "@") or (kind == "," and self._may_join(expr)) or (kind == "I" and self._is_latin(start))
+                glue = kind in ("s", "(", ")", "@") or (kind == "," and self._may_join(expr)) or (kind == "I" and self._is_latin(start))
                 if not kind or not glue or start - end > 2:
                     return end
                 start += 1
@@ -212,7 +220,7 @@ class _Reader:
 
     def _element(self, expr: Expr, at: int) -> int | None:
         kind = self.kinds[at : at + 1]
-        if not kind or kind in ".,(":
+        if not kind or kind in ".,()":
             return None
         if kind == "Z" and expr.zone is None:
             expr.zone = self.tokens.values[at]
@@ -231,6 +239,10 @@ class _Reader:
         if expr.recurrence is not None and expr.clock and kind == "&" and (more := read_clock(self.tokens, at + 1, bare=True)):
             expr.more_clocks.append(more[0])
             return more[1]
+        if kind == "n" and self.kinds[at + 1 : at + 2] in ("y", "m", "d", "X", "x") and (reached := self._day(expr, at)):
+            return reached
+        if kind == "u" and self.kinds[at + 1 : at + 2] in ("B", "A") and expr.date is None and self.tokens.values[at] in ("day", "week", "month"):
+            return self._counted_from(expr, Duration(((self.tokens.values[at], Decimal(1)),)), at + 1)
         if kind in "nahk#" and not expr.duration and (expr.date is None) and (reached := self._duration(expr, at)):
             return reached
         return self._day(expr, at)
@@ -238,13 +250,24 @@ class _Reader:
     def _clock(self, expr: Expr, at: int) -> int | None:
         after_day = expr.date is not None or expr.part is not None or expr.recurrence is not None or expr.deadline
         bare = (after_day or expr.ranged) and (expr.last or self._is_latin(at)) and self.kinds[at] == "n"
-        if bare and self.kinds[at + 1 : at + 2] in ("d", "m", "u", "o", "M", "U", "g"):
+        if self.kinds[at] == "n" and self._leads_range(at):
+            bare = True
+        elif bare and self.kinds[at + 1 : at + 2] in ("d", "m", "u", "o", "M", "U", "g"):
             bare = False
         found = read_clock(self.tokens, at, bare=bool(bare))
         if found is None:
             return None
         expr.clock = found[0]
         return found[1]
+
+    def _leads_range(self, at: int) -> bool:
+        """"3-5pm", 3到5点, "5 in the morning", "7 tonight": a number that what follows makes an hour."""
+        following = self.kinds[at + 1 : at + 4]
+        if following[:2] == "tT" or following in ("tnc", "tnx"):
+            return True
+        if following[:1] == "P" and self._is_latin(at + 1):
+            return True
+        return following[:1] == "D" and self._is_latin(at + 1) and self.tokens.values[at + 1][1] is not None
 
     def _day(self, expr: Expr, at: int) -> int | None:
         kind = self.kinds[at]
@@ -478,7 +501,8 @@ class _Reader:
             return False
         if kinds[at] in _LEFT_OVER:
             return True
-        return kinds[at] == "n" and kinds[at - 1] == "c" and kinds[at + 1 : at + 2] not in ("g", "K", "C", "J", "u", ".")
+        counted = self.norm[self.tokens.ends[at] : self.tokens.ends[at] + 1] in _COUNTED and self.tokens.ends[at] < len(self.norm)
+        return kinds[at] == "n" and kinds[at - 1] == "c" and not counted and kinds[at + 1 : at + 2] not in ("g", "K", "C", "J", "u")
 
 
 def _whole(value: object) -> int | None:

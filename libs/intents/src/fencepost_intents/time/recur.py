@@ -28,6 +28,10 @@ def resolve_recurrence(expr: Expr, setting: Setting, blank: TimeResult) -> TimeR
     """One rule, or two where 31 is said and months differ. Raises Unreadable."""
     assert expr.recurrence is not None
     rule, start, notes = _merged(expr, expr.recurrence, setting)
+    if rule.other_interval is not None:
+        pair = (replace(rule, other_interval=None), replace(rule, interval=rule.other_interval, other_interval=None))
+        found = tuple(_result(one, expr, start, setting, blank, notes) for one in pair)
+        return replace(blank, kind="ambiguous", candidates=found, confidence=0.5)
     if 31 in rule.by_month_day and rule.freq == "MONTHLY":
         # Silent skipping of February is what people report as a lost reminder.
         last = replace(rule, by_month_day=tuple(-1 if day == 31 else day for day in rule.by_month_day))
@@ -83,6 +87,8 @@ def _times(expr: Expr, setting: Setting) -> tuple[list[time], int, tuple[str, ..
     found: list[time] = []
     notes: list[str] = []
     carry = 0
+    if expr.part == "both" and len(clocks) == 1 and clocks[0].hour < 12:
+        clocks = [replace(clocks[0], half=half) for half in ("am", "pm")]
     for clock in clocks:
         hour, note = hours_of(clock, expr.part, setting.hint)[0]
         carry = max(carry, hour // 24)
@@ -102,7 +108,9 @@ def _result(
     if carry and rule.by_day and rule.freq == "WEEKLY":
         rule = replace(rule, by_day=tuple(DAYS[(DAYS.index(day) + 1) % 7] for day in rule.by_day))
     text = _rule_text(rule, times)
-    occurs = rrulestr(text, dtstart=datetime.combine(start, times[0] if times else time(0)))
+    # The first occurrence is the nearest that fits; "every 2 weeks" is counted from it, not from today's week.
+    nearest = _rule_text(replace(rule, interval=1), times)
+    occurs = rrulestr(nearest, dtstart=datetime.combine(start, times[0] if times else time(0)))
     first = _first(occurs, times, expr, start, setting)
     until = _until(expr, first, setting)
     if until:

@@ -123,13 +123,14 @@ def _n_months(count: Any) -> Recurrence | None:
 
 
 def _skipping(count: Any, unit: str) -> Recurrence | None:
-    """每隔一天 is every second day; 每隔两小时 every two hours; 每隔两天 differs between speakers, so it isn't read."""
+    """每隔一天 is every second day; 每隔两小时 every two hours; 每隔两天 differs between speakers, so both are kept."""
     number = _int(count, 1, 1000)
     if number is None:
         return None
     if unit in ("hour", "minute", "second"):
         return _unit(unit, number)
-    return _unit(unit, 2) if number == 1 else None
+    rule = _unit(unit, 2 if number == 1 else number)
+    return rule if rule is None or number == 1 else replace(rule, other_interval=number + 1)
 
 
 def _every_other(unit: str) -> Recurrence | None:
@@ -231,10 +232,10 @@ _TABLE: Final[tuple[tuple[str, _Build], ...]] = (
     (r"R(n)d", _month_day), (r"R(n)m(n)d", _year_day), (r"Rhg?(u)", _half_unit), (r"Rhy", _half_month_or_year),
     (r"R(n)g?(u)s*(W)", _n_unit_weekday), (r"R(n)g?(u)", _n_units),
     (r"Rg?(u)s*(W)", _unit_weekday), (r"R(u)s*(o)(?!s*[MU])", _unit_month_day), (r"R(u)s*([MU])s?([on])", _unit_year_day),
-    (r"R(u)s*([on])s?([MU])", _unit_day_year), (r"Rg?(u)", _each_unit), (r"R(W)", _weekday), (r"R(V)", _weekday), (r"RE", _weekends),
+    (r"R(u)s*([on])s?([MU])", _unit_day_year), (r"Rg?(u)", _each_unit), (r"Rg?(W)", _weekday), (r"R(V)", _weekday), (r"RE", _weekends),
     (r"R(o)(W)s*(u)", _nth_weekday), (r"R(o)(W)", _nth_weekday), (r"R(o)s+(u)", _day_each_unit), (r"R(p)(W)s*(u)", _last_weekday),
     (r"R(o)", _month_day), (r"R([MU])s?([on])", _year_day), (r"R(P)", _part),
-    (r"r(n)g?(u)", _skipping), (r"r(u)s*(W)", lambda unit, day: _other_weekday(day) if unit == "week" else None),
+    (r"Rk", lambda: Recurrence("MONTHLY", 3)), (r"r(n)g?(u)", _skipping), (r"r(u)s*(W)", lambda unit, day: _other_weekday(day) if unit == "week" else None),
     (r"r(u)", _every_other), (r"r(W)", _other_weekday),
     (r"s?(o)(W)s*R(u)", _nth_weekday), (r"s?(o)s*R(u)", _day_each_unit), (r"s?(o)(u)s*R(u)", _nth_day),
     (r"(p)(W)s*R(u)", _last_weekday), (r"(p)(u)s*R(u)", _last_day),

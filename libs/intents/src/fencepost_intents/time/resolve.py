@@ -102,12 +102,14 @@ def _open(blank: TimeResult, readings: tuple[TimeResult, ...], notes: tuple[str,
 
 def moments(expr: Expr, clock: Clock, setting: Setting) -> list[Moment]:
     """Every instant that a day (said or not) and a clock may name."""
+    if expr.part == "both":
+        raise Unreadable("morning and evening at once")
     hours = hours_of(clock, expr.part, setting.hint)
     found: list[Moment] = []
     if expr.date is None:
         for hour in hours:
             found += _undated(clock, hour, expr.part, setting)
-        return _first_ahead(found, setting) if len(hours) > 1 else found
+        return _first_ahead(found, setting) if len(hours) > 1 and clock.alternative is None else found
     days = days_of(expr.date, setting)
     for day in days:
         if not day.is_day:
@@ -183,6 +185,8 @@ def _day_result(days: Days, deadline: bool, blank: TimeResult) -> TimeResult:
 
 def _part_of_day(expr: Expr, setting: Setting, blank: TimeResult) -> TimeResult:
     part = expr.part or ""
+    if part not in PARTS:
+        raise Unreadable(part)
     if expr.date is None:
         days: tuple[Days, ...] = (Days(setting.today, setting.today),)
         if setting.direction > 0 and _ends_at(setting, setting.today, part) <= setting.reference:
