@@ -81,21 +81,26 @@ async def run_access(tx: Tx, run_id: UUID, user_id: str | None = None) -> Access
     return Access(**row)
 
 
-async def run_by_key(tx: Tx, user_id: str, route: str, key: str) -> tuple[UUID, str] | None:
-    """The run an idempotency key made, and the hash of the request that made it."""
-    row = await tx.row("view_run_by_key", user_id=user_id, route=route, key=key)
-    return (row["id"], row["request_hash"]) if row else None
+@dataclass(frozen=True, slots=True)
+class KeyClaim:
+    """What an idempotency key means now.
 
-
-async def claim_key(tx: Tx, key: str, request_hash: str) -> tuple[bool, bool]:
-    """Try to be the one who works under `key` (tenant, user and route included) until the transaction ends.
-
-    Returns (same_free, key_free): (True, True) it is ours; (False, _) the same request is in work
-    elsewhere; (True, False) another request is.
+    run_id, request_hash: of the run it made; the rest is None then.
+    same_free, key_free: (True, True) it is ours until the transaction ends; (False, _) the same request is
+    in work elsewhere; (True, False) another request is.
     """
-    row = await tx.row("claim_key", key=key, request_hash=request_hash)
+
+    run_id: UUID | None
+    request_hash: str | None
+    same_free: bool | None
+    key_free: bool | None
+
+
+async def claim_key(tx: Tx, user_id: str, route: str, key: str, request_hash: str) -> KeyClaim:
+    """Find what the key made, or try to be the one who works under it. Never waits."""
+    row = await tx.row("claim_key", user_id=user_id, route=route, key=key, request_hash=request_hash)
     assert row is not None
-    return row["same_free"], row["key_free"]
+    return KeyClaim(row["id"], row["request_hash"], row["same_free"], row["key_free"])
 
 
 async def hold_conversation(tx: Tx, conversation_id: UUID, user_id: str) -> bool:

@@ -49,24 +49,29 @@ SELECT r.id, r.tenant_id, r.status, r.waiting_on, r.module, r.mode, r.user_id, r
   FROM picked r
  ORDER BY r.id DESC;
 
--- view_run_by_key --
--- Why: the run that an idempotency key made, before anything is written for a repeated request.
--- Locks: none.  Clock: none.
--- Result: id and request hash, or no row.
-SELECT id, request_hash
-  FROM agent.runs
- WHERE tenant_id = agent.tenant()
-   AND user_id = :user_id
-   AND route = :route
-   AND idempotency_key = :key;
-
 -- claim_key --
--- Why: is this key in work in another transaction, and for the same request (case ID-1)? Until the first
--- commits its row is invisible; these locks are not. They end with the transaction.
--- Locks: two transaction-scoped advisory locks, tried, never waited for.  Clock: none.
--- Result: whether the same request is not in work, and whether the key isn't.
-SELECT pg_try_advisory_xact_lock(hashtextextended(:key || chr(10) || :request_hash, 1)) AS same_free,
-       pg_try_advisory_xact_lock(hashtextextended(:key, 2)) AS key_free;
+-- Why: one step tells what an idempotency key means now: the run it made, that another request under it is in work,
+-- or that it is ours until the transaction ends (case ID-1). Before the first one commits its row is invisible;
+-- these locks are not.
+-- Locks: two transaction-scoped advisory locks, tried, never waited for; none when the key made a run.  Clock: none.
+-- Result: id and request hash of the run; else whether the same request, and any under the key, is not in work.
+WITH made AS MATERIALIZED (
+    SELECT r.id, r.request_hash
+      FROM agent.runs r
+     WHERE r.tenant_id = agent.tenant()
+       AND r.user_id = :user_id
+       AND r.route = :route
+       AND r.idempotency_key = :key
+), scoped AS MATERIALIZED (
+    SELECT concat_ws(chr(10), agent.tenant(), CAST(:user_id AS text), CAST(:route AS text), CAST(:key AS text)) AS name
+)
+SELECT made.id, made.request_hash,
+       CASE WHEN made.id IS NULL
+            THEN pg_try_advisory_xact_lock(hashtextextended(scoped.name || chr(10) || CAST(:request_hash AS text), 1))
+       END AS same_free,
+       CASE WHEN made.id IS NULL THEN pg_try_advisory_xact_lock(hashtextextended(scoped.name, 2)) END AS key_free
+  FROM scoped
+  LEFT JOIN made ON true;
 
 -- hold_conversation --
 -- Why: "is it busy?" and the new run's insert must not have another request between them.

@@ -89,23 +89,23 @@ async def create_run(
 async def _create(
     api: Api, tx: Tx, caller: Caller, request: RunRequest, key: str, digest: str, traceparent: str | None
 ) -> Created:
-    scoped = "\n".join((str(caller.tenant_id), caller.user_id, ROUTE, key))
-    same_free, key_free = await views.claim_key(tx, scoped, digest)
-    if not same_free:
+    claim = await views.claim_key(tx, caller.user_id, ROUTE, key, digest)
+    if claim.run_id is not None and claim.request_hash == digest:
+        return Created(await views.run(tx, claim.run_id), replayed=True)
+    if claim.same_free is False:
         raise _InWork
-    found = await views.run_by_key(tx, caller.user_id, ROUTE, key)
-    if found is not None and found[1] == digest:
-        return Created(await views.run(tx, found[0]), replayed=True)
-    if found is not None or not key_free:
+    if claim.run_id is not None or not claim.key_free:
         raise Conflict("idempotency_key_reused", "this key was used for another request")
     new = await _new_run(api, tx, caller, request, key, digest, traceparent)
     if new.must_be_free:
         await views.hold_conversation(tx, new.conversation_id, caller.user_id)
     created = await store_run(tx, new)
+    if created.replayed:
+        raise _InWork  # it was committed between look and claim: undo what was begun, and look again
     await settings_store.see_principal(tx, caller.user_id, caller.roles)
     row = await views.run(tx, created.run_id)
     await ahit("api.create.before_commit")
-    return Created(row, created.replayed)
+    return Created(row, replayed=False)
 
 
 async def _new_run(
