@@ -21,9 +21,7 @@ TABLES = ("runs", "run_events", "run_event_payloads", "outbox", "budgets", "mess
 
 
 async def counted(lives: Lives) -> dict[str, int]:
-    [row] = await lives.sql(
-        "SELECT " + ", ".join(f"(SELECT count(*) FROM agent.{t}) AS {t}" for t in TABLES)
-    )
+    [row] = await lives.sql("SELECT " + ", ".join(f"(SELECT count(*) FROM agent.{t}) AS {t}" for t in TABLES))
     return row
 
 
@@ -40,9 +38,7 @@ async def test_i01_a_run_its_event_and_its_hint_exist_together(served: Served, l
     assert await counted(lives) == dict.fromkeys(TABLES, 1)
 
 
-async def test_i01_a_failure_before_commit_leaves_nothing(
-    served: Served, lives: Lives, armed: Path
-) -> None:
+async def test_i01_a_failure_before_commit_leaves_nothing(served: Served, lives: Lives, armed: Path) -> None:
     failpoints.arm(armed, "api.create.before_commit", "error")
     failed = await served.as_().post("/v1/runs", json=saying(), headers={"Idempotency-Key": "k"})
     assert (failed.status_code, failed.json()["code"]) == (500, "internal")
@@ -182,9 +178,7 @@ async def test_a_preference_that_cannot_be_read_is_none(served: Served, prefer: 
     assert answer.status_code == 201 and "preference-applied" not in answer.headers
 
 
-async def test_on_busy_cancel_makes_room_and_never_cancels_its_own_twin(
-    served: Served, lives: Lives
-) -> None:
+async def test_on_busy_cancel_makes_room_and_never_cancels_its_own_twin(served: Served, lives: Lives) -> None:
     first = await served.as_().post("/v1/runs", json=saying("one"), headers=a_key())
     conversation = first.json()["conversation_id"]
     body = saying("two", conversation_id=conversation, on_busy="cancel")
