@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import psycopg
@@ -30,6 +30,7 @@ class Holder:
 
     database: Database
     pid: int
+    stopped: list[asyncio.Task[Any]] = field(default_factory=list)
 
     async def blocked(self, how_many: int = 1) -> list[int]:
         """Wait until `how_many` backends wait, at least one of them for this one; their pids.
@@ -55,6 +56,7 @@ class Holder:
     async def stop_all(self, rivals: Sequence[Coroutine[Any, Any, T]]) -> list[asyncio.Task[T]]:
         """Start the rivals together; return when all of them wait. A rival that ends first is an error."""
         tasks = [asyncio.ensure_future(rival) for rival in rivals]
+        self.stopped.extend(tasks)
         try:
             await self.blocked(len(tasks))
         except AssertionError:
@@ -85,5 +87,11 @@ async def holding(database: Database, lock: str = LOCK_RUN, *params: Any) -> Asy
     """The superuser holds what `lock` locks, until the block ends."""
     async with await psycopg.AsyncConnection.connect(database.admin) as connection:
         await connection.execute(lock, params)  # type: ignore[arg-type]
-        yield Holder(database, connection.info.backend_pid)
+        holder = Holder(database, connection.info.backend_pid)
+        try:
+            yield holder
+        except BaseException:
+            await connection.rollback()
+            await asyncio.gather(*holder.stopped, return_exceptions=True)  # nobody is left at a closed pool
+            raise
         await connection.rollback()
