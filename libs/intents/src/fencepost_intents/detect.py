@@ -6,6 +6,7 @@ far over them; say what is still missing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
@@ -25,6 +26,7 @@ from fencepost_intents.time.zones import proper_name
 _RISK: Final[Mapping[str, str]] = {
     "reminder.create": "medium", "reminder.change": "medium", "reminder.cancel": "medium", "ledger.add": "medium",
 }  # fmt: skip
+_MOVED: Final = re.compile(r"花了|付了|退了|转了|收到|交了|买了|充了|\b(?:spent|paid|bought)\b")
 _DIRECTION: Final[Mapping[str, int]] = {"ledger.add": -1, "ledger.list": -1, "ledger.summary": -1}
 
 
@@ -84,7 +86,7 @@ def _hints_at_money(reading: Reading) -> bool:
     masked = reading.masked
     if not reports_money(masked, reading.zh, 1):
         return False
-    return category_of(masked) is not None or "花了" in masked or "spent" in masked or "paid" in masked
+    return category_of(masked) is not None or _MOVED.search(masked) is not None
 
 
 def _parts(

@@ -118,6 +118,8 @@ class _Lexer:
         return Tokens("".join(self.kinds), self.values, self.starts, self.ends)
 
     def _put(self, kind: str, value: Any, end: int) -> None:
+        if kind == "n2":
+            kind, value = "n", Number(Decimal(value), False, 6)
         self.kinds.append(_ONE_CHARACTER.get(kind, kind) if len(kind) > 1 else kind)
         self.values.append(value)
         self.starts.append(self.at)
@@ -184,10 +186,7 @@ class _Lexer:
             entry = _EN_SINGLE.get(word[:-2])
         if entry is None:
             return self._put(".", word, end)
-        value = entry[1]
-        if entry[0] == "n2":
-            return self._put("n", Number(Decimal(value), False, 6), end)
-        return self._put(entry[0], value, end)
+        return self._put(entry[0], entry[1], end)
 
     def _digits(self) -> None:
         norm, at = self.norm, self.at

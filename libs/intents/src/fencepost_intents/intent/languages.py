@@ -77,7 +77,7 @@ def recipients(text: str, norm: str, window: Span, zh: bool) -> SlotValue | None
     for match in (_ZH_TO if zh else _EN_TO).finditer(norm, *window):
         group = match.lastindex or 1
         start, end = match.span(group)
-        name = text[start:end]
+        name = text[start:end].removesuffix("'s")
         if name.lower() not in _NOT_PEOPLE and name not in ("我", "我们", "大"):
             return SlotValue([name], (start, end))
     return None
@@ -91,6 +91,15 @@ def attendees(text: str, norm: str, window: Span, zh: bool) -> SlotValue | None:
         return None
     names = re.split(r",? and |, | & |和|、", text[found.start(1) : found.end(1)])
     return SlotValue([name for name in names if name], found.span(1))
+
+
+_SAID: Final = re.compile(rf"\b(?:say|write|pronounce|express|spell|call|called|is|are|put|mean|does|translate|what's|whats|people call|word for|for)\s+(.{{1,200}}?)\s+(?:called |mean |said )?(?:in|into|to) {EN_LANG}\b")
+
+
+def said_in(text: str, norm: str, window: Span) -> SlotValue | None:
+    """ "how do you say X in Spanish": X."""
+    found = _SAID.search(norm, *window)
+    return None if found is None else SlotValue(text[found.start(1) : found.end(1)].strip("'\" "), found.span(1))
 
 
 def payload(text: str, norm: str, window: Span, taken: list[Span], zh: bool) -> SlotValue | None:

@@ -13,13 +13,13 @@ _ZH_MOVED: Final = re.compile(
 )
 _ZH_NOT_MOVED: Final = re.compile(
     r"想买|想要|想花|要买|打算|准备|计划|预算|如果|要是|多少|价格|售价|卖(?!了)|值(?:多少|得)|能不能|可以吗|吗[?]?$|[?]|以内|以下|之内|便宜|推荐|多贵|汇率|等于|换算|换成|兑换|股价|借我|左右的|级别|"
-    r"需要|应该|必须|得花|可能|大概要|还差|存款|余额|打折|优惠|折|起步价|起售|月薪|年薪|彩票|中奖|希望|梦想|就好了|要花|得付|该付|待付|未付|没付|还没|别买|不买|不想|太贵|帮我转|转账(?!了)|转给(?!了)"
+    r"需要|应该|必须|得花|可能|大概要|还差|存款|余额|打折|优惠|折|起步价|起售|月薪|年薪|彩票|中奖|希望|梦想|就好了|什么|哪|不对|改成|应该是|记错|那笔|要花|得付|该付|待付|未付|没付|还没|别买|不买|不想|太贵|帮我转|转账(?!了)|转给(?!了)"
 )
 _EN_MOVED: Final = re.compile(
     r"\b(?:spent|paid|payed|bought|cost(?: me)?|costs me|purchased|donated|tipped|got|received|earned|made|withdrew|charged|ordered|gave|lent|sold|refunded|refund|reimbursed|splurged|dropped|shelled out|was|were|came to|expense|income|salary|paycheck|used|blew|spend|topped up|ran me|set me back|picked up|grabbed|rented|booked|subscribed|split)\b"
 )
 _EN_NOT_MOVED: Final = re.compile(
-    r"\b(?:want|wanna|would like|i'd like|going to|gonna|plan to|planning|need|should|if|how much|how many|can i|could|can you|would|transfer|send|deposit|wire|budget|worth|price|prices|convert|exchange|will|under|less than|cheaper|around|per hour|hourly|owe|owes|afford|maybe|might|cheap|find|looking for|search|rate|win|won|lottery|lend me|what is|what's|is it|are there|does|do you|do they|minimum|limit|balance|have to|must|invoice|quote|order|book|move|withdraw|make a payment|pay my|pay the|pay off|bill is|due|wish|save up|get me|buy me)\b|[?]"
+    r"\b(?:want|wanna|would like|i'd like|going to|gonna|plan to|planning|need|should|if|how much|how many|can i|could|can you|would|transfer|send|deposit|wire|budget|worth|price|prices|convert|exchange|will|under|less than|cheaper|around|per hour|hourly|owe|owes|afford|maybe|might|cheap|find|looking for|search|rate|win|won|lottery|lend me|what is|what's|is it|are there|does|do you|do they|minimum|limit|balance|have to|must|invoice|quote|order|book|move|withdraw|make a payment|pay my|pay the|pay off|bill is|due|wish|should be|wrong|change|save up|get me|buy me)\b|[?]|^\s*(?:did|have|has|do|does|is|are|am|was|were)\b"
 )
 
 # category -> words; the first category whose word occurs wins, so narrow ones stand first.
@@ -36,7 +36,7 @@ CATEGORIES: Final[Mapping[str, str]] = {
     "utilities": "电费|水费|水电|燃气|煤气|话费|网费|宽带|暖气|手机费|electricity|water bill|internet|phone bill|utilities|utility|electric bill|gas bill|wifi|power bill",
     "health": "看病|医院|药|挂号|体检|牙|医疗|健身|doctor|dentist|medicine|pharmacy|hospital|gym|prescription|medical|health|vet",
     "education": "学费|书|课程|培训|补习|文具|book|books|tuition|course|courses|textbook|textbooks|school|class",
-    "entertainment": "电影|游戏|演唱会|KTV|ktv|会员|门票|唱歌|剧本杀|movie|movies|game|games|concert|netflix|spotify|subscription|cinema|tickets|show|entertainment",
+    "entertainment": "电影|游戏|演唱会|KTV|ktv|会员|门票|唱歌|剧本杀|movie|movies|game|games|concert|netflix|spotify|subscription|cinema|tickets|entertainment",
     "gift": "礼物|红包|份子|随礼|鲜花|捐|gift|gifts|present|donation|donated|flowers|charity",
     "shopping": "衣服|裤子|鞋|裙子|包包|化妆品|护肤|手机|电脑|淘宝|京东|购物|件|外套|日用品|家电|家具|"
                 "clothes|clothing|jacket|shoes|shirt|dress|jeans|shopping|amazon|phone|laptop|furniture|electronics|headphones",

@@ -76,19 +76,23 @@ class _Reading:
         self.hanging = False  # an if-clause stands before, so what follows is no plain wish
 
     def run(self, clauses: Sequence[Clause]) -> Outline:
-        for clause in clauses:
-            self._clause(clause)
+        for index, clause in enumerate(clauses):
+            following = clauses[index + 1] if index + 1 < len(clauses) else None
+            self._clause(clause, following)
         if self.pending is not None and self.found and self.found[-1].end <= self.pending:
             self.found[-1] = replace(self.found[-1], end=clauses[-1].end)
         return Outline(tuple(self.found), self.refused, self.conditional, self.tale)
 
-    def _clause(self, clause: Clause) -> None:
+    def _clause(self, clause: Clause, following: Clause | None) -> None:
         text = self.masked[clause.start : clause.end]
         last = self.found[-1] if self.found else None
         if last and last.intent in _SWALLOWS and not clause.strong:
             self._extend(clause)
             return
         if (withdrawn := guards.WITHDRAWN.search(text)) and (last or self.pending is not None or withdrawn.start() > 0):
+            if last and following and self._is_time_alone(following):
+                self._extend(clause)  # 算了，四点吧 corrects the time, it doesn't take back the wish
+                return
             self.found.clear()
             self.pending, self.refused = None, True
             return
@@ -151,7 +155,8 @@ class _Reading:
             return
         amounts = self._amounts_in(clause)
         apart = clause.strong and last is not None and last.intent == "reminder.create"
-        if amounts and (last is None or last.intent == "ledger.add" or apart) and self._reports(text, amounts):
+        told = text if self.pending is None or last else self.masked[self.pending : clause.end]
+        if amounts and (last is None or last.intent == "ledger.add" or apart) and self._reports(told, amounts):
             self._another_entry(clause, text, last)
             return
         if last and last.intent == "reminder.create" and self._is_parallel(clause, last):
@@ -176,11 +181,20 @@ class _Reading:
     def _is_parallel(self, clause: Clause, last: Request) -> bool:
         """提醒我九点开会，十一点交报告: a second time with a second thing to do."""
         starts = [one for one in self.seen.times if one[2] and clause.start <= one[0] <= clause.start + 4 and one[1] <= clause.end]
+        if guards.CORRECTED.search(self.masked, last.cue.end, clause.end):
+            return False
         if not starts or not self._has_time_in(last.start, last.end):
             return False
         rest = self.masked[starts[0][1] : clause.end].strip(" ,")
         title = self.masked[last.cue.end : last.end].strip(" ,")
         return len(rest) >= 2 and bool(title)
+
+    def _is_time_alone(self, clause: Clause) -> bool:
+        inside = [one for one in self.seen.times if clause.start <= one[0] and one[1] <= clause.end]
+        if not inside:
+            return False
+        rest = self.masked[clause.start : inside[0][0]] + self.masked[inside[-1][1] : clause.end]
+        return len(rest.strip(" ,.!。吧呢好了")) <= 3
 
     def _extend(self, clause: Clause) -> None:
         self.found[-1] = replace(self.found[-1], end=clause.end)

@@ -14,14 +14,18 @@ from fencepost_intents.intent.titles import cut
 from fencepost_intents.result import SlotValue, Span, TimeResult
 
 _ALARM: Final = re.compile(r"闹钟|闹铃|倒计时|计时器?|定时器|起床|叫醒|\balarms?\b|\btimers?\b|\bwake (?:me|us)\b|\bcountdown\b")
+_WAKES: Final = re.compile(r"起床|叫醒|\bwake (?:me|us)(?: up)?\b")
 _TIMER: Final = re.compile(r"倒计时|计时|定时器|\btimers?\b|\bcountdown\b")
 _EVENT: Final = re.compile(r"(?:会议|会面|电话会|碰头会|例会|面试|聚会|约会|见面|开会|会|日程|行程|活动|事件|meeting|appointment|appt|event|call with|conference|get-?together|lunch with|dinner with|interview|standup|1:1|one on one|one-on-one|calendar|schedule|agenda|diary|planner|schedule)$")
+_CALENDAR: Final = re.compile(r"日历|日程|行事历|calendar|schedule|agenda|diary|planner")
 _ZH_VERB: Final = re.compile(r"^(?:请|帮我|麻烦|给我|在?我?(?:的)?(?:日历|日程表?|行事历)(?:上|里|中)?|安排|预约|预定|创建|新建|添加|增加|加|设置?|定|约|组织|召集|建|记|放|一个|一场|个|场|一下|下|到|日历|日程|上|里|在|我的?|的|\s)+")
 _EN_VERB: Final = re.compile(
     r"^(?:(?:please|can you|could you|would you|i need you to|i need to|i want to|i'd like to|let's|hey|schedule|arrange|set up|setup|set|organize|plan|create|make|add|put|book|mark|save|enter|insert|pencil in|block off|block out|block|an?|the|my|our|me|new|up|in|calendar event|event|calendar|entry|for|called|titled|named|need|have|on|to|of|note)(?![\w'])[ :,]*)+"
 )
 _EN_PLACE: Final = re.compile(r"\b(?:(?:on|to|in|into|onto) (?:my |the |our )?(?:calendar|schedule|agenda|diary|to-?do(?: list)?|planner))\b")
 _ZH_PLACE: Final = re.compile(r"(?:加|添加|放|写|记|存)?(?:到|进|入|在)(?:我的?)?(?:日历|日程表?|行事历|备忘录|待办|清单)(?:上|里|中)?")
+_ADVANCE_BEFORE: Final = re.compile(r"(?:提前|提早|前|早)\s*$")
+_ADVANCE_AFTER: Final = re.compile(r"^\s*(?:before(?:hand)?\b|in advance\b|ahead\b|early\b|earlier\b|prior\b|之前|以前|前)")
 _ALL: Final = re.compile(r"所有|全部|全都|一切|每个|\ball\b|\bevery\b|\beverything\b|\bentire\b|清空")
 _NOUNS: Final = re.compile(r"提醒事项|提醒|闹钟|闹铃|待办事项|待办|备忘录?|日程|日历|行事历|\b(?:reminders?|alarms?|timers?|calendar|schedule|agenda|events?)\b")
 _ZH_CHANGE: Final = re.compile(r"(?:改|推迟|延后|延迟|提前|挪|调整?|推后|顺延|变更|移|延|换|更改|修改)(?:到|成|为|至|晚|早|在)?")
@@ -38,11 +42,17 @@ def create_slots(reading: Reading, request: Request) -> tuple[dict[str, Any], tu
     window = (request.start, request.end)
     is_timer = bool(_TIMER.search(reading.masked, *window))
     used = own_time(reading, request, is_timer)
+    ahead = _advance(reading, request)
+    if ahead is not None:
+        used = [one for one in used if one is not ahead]
     located = used[0] if used else None
     for other in used[1:]:
         located = joined(located, other) if located else other
     slots: dict[str, Any] = {}
     found: TimeResult | None = None
+    if ahead is not None:
+        located = _brought_forward(located, ahead) if located else None
+        used = [*used, ahead] if located else used
     if located is not None:
         found = reading.resolve(located, reading.setting(1, window))
         slots["time"] = found
@@ -58,6 +68,25 @@ def create_slots(reading: Reading, request: Request) -> tuple[dict[str, Any], tu
     if found is None or not is_settled(found, located):
         missing.append("time")
     return slots, tuple(missing), located, used
+
+
+def _advance(reading: Reading, request: Request) -> Located | None:
+    """提前15分钟, "10 minutes before": a length that brings the reminder forward from its event."""
+    for one in reading.times_in((request.start, request.end)):
+        if one.expr.duration is None or one.expr.clock is not None or one.expr.mode not in ("", "ago"):
+            continue
+        before, after = reading.norm[request.start : one.start], reading.norm[one.end : request.end]
+        if one.expr.mode == "ago" or _ADVANCE_BEFORE.search(before) or _ADVANCE_AFTER.search(after):
+            return one
+    return None
+
+
+def _brought_forward(located: Located, ahead: Located) -> Located:
+    expr = located.expr
+    if expr.clock is None or expr.recurrence is not None:
+        # Forward from a whole day, or of each of many: what hour that is must be asked.
+        return Located(replace(expr, leftover=True), located.start, located.end)
+    return Located(replace(expr, duration=ahead.expr.duration, mode="before"), located.start, located.end)
 
 
 def is_settled(found: TimeResult, located: Located | None) -> bool:
@@ -98,9 +127,22 @@ def _after_correction(reading: Reading, request: Request, candidates: list[Locat
     for found in guards.CORRECTED.finditer(reading.masked, request.start, request.end):
         later = [one for one in candidates if one.start >= found.start()]
         if later:
-            kept = [one for one in candidates if one.end <= found.start() and complete_each_other(one.expr, later[0].expr)]
-            return kept + later
+            earlier = [one for one in candidates if one.end <= found.start()]
+            _inherit(later[0], earlier)
+            return [one for one in earlier if complete_each_other(one.expr, later[0].expr)] + later
     return candidates
+
+
+def _inherit(later: Located, earlier: list[Located]) -> None:
+    """明天早上八点，不对，九点: the day and the part of day stay."""
+    if later.expr.clock is None or later.expr.date is not None or not earlier:
+        return
+    said = earlier[-1].expr
+    later.expr.date = said.date
+    if later.expr.part is None and later.expr.clock.half is None and not later.expr.clock.exact:
+        later.expr.part = said.part
+        if said.clock is not None and said.clock.half:
+            later.expr.clock = replace(later.expr.clock, half=said.clock.half)
 
 
 def _weight(reading: Reading, request: Request, one: Located) -> int:
@@ -114,7 +156,7 @@ def _weight(reading: Reading, request: Request, one: Located) -> int:
     at_end = not norm[one.end : request.end].strip(" ,.!?。吧哦呢啊please") and one.start >= cue.end
     inside = cue.start <= one.start and one.end <= cue.end
     weight += 3 if before_cue or at_once or inside else 2 if at_end else 0
-    if norm[one.end : one.end + 1] == "的" and not before_cue and not at_once and not inside:
+    if norm[one.end : one.end + 1] == "的" and not _is_event(reading, request) and not before_cue and not at_once and not inside:
         weight -= 3
     if norm[one.start : one.end].endswith("'s") or norm[one.end : one.end + 2] == "'s":
         weight -= 4
@@ -125,7 +167,7 @@ def _weight(reading: Reading, request: Request, one: Located) -> int:
 
 def _is_event(reading: Reading, request: Request) -> bool:
     cue = reading.masked[request.cue.start : request.cue.end]
-    return bool(_EVENT.search(cue)) and "提醒" not in cue
+    return bool(_EVENT.search(cue) or _CALENDAR.search(cue)) and "提醒" not in cue
 
 
 def _title(reading: Reading, request: Request, used: list[Located]) -> SlotValue | None:
@@ -137,6 +179,9 @@ def _title(reading: Reading, request: Request, used: list[Located]) -> SlotValue
     if _is_event(reading, request):
         return _event_title(reading, request, removed)
     after = cut(text, norm, (cue.end, request.end), removed, zh)
+    wakes = _WAKES.search(reading.masked, cue.start, min(cue.end + 3, request.end))
+    if wakes is not None and (after is None or after.value in ("up", "me up", "床")):
+        return SlotValue(text[wakes.start() : wakes.end()], wakes.span())
     if after is not None:
         return after
     inside = cut(text, norm, (cue.start, cue.end), [*removed, *_shell(reading, request)], zh)
@@ -190,7 +235,7 @@ def find_slots(reading: Reading, request: Request) -> tuple[dict[str, Any], tupl
     for other in times[1:]:
         if complete_each_other(located.expr, other.expr):
             located = joined(located, other)
-    return {"period": reading.resolve(located, reading.setting(1))}, ()
+    return {"period": reading.resolve(located, reading.setting(0))}, ()
 
 
 def cancel_slots(reading: Reading, request: Request) -> tuple[dict[str, Any], tuple[str, ...]]:

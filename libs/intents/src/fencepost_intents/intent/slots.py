@@ -134,10 +134,31 @@ def translate_slots(reading: Reading, request: Request) -> Slots:
         slots["target_language"] = language
         if language.span:
             taken.append(language.span)
-    words = languages.payload(reading.text, reading.norm, window, taken, reading.zh)
+    words = _zh_object(reading, window) if reading.zh and not reading.quotes else None
+    if language is None and "意思" in reading.masked[window[0] : window[1]]:
+        language = SlotValue("zh", None)  # "hello" 是什么意思
+        slots["target_language"] = language
+    if not reading.zh and not reading.quotes and ":" not in reading.norm[window[0] : window[1]]:
+        words = languages.said_in(reading.text, reading.norm, window)
+    words = words or languages.payload(reading.text, reading.norm, window, taken, reading.zh)
     if words is not None:
         slots["payload"] = words
     return slots, () if language else ("target_language",)
+
+
+_OBJECT: Final = re.compile(r"(?:把|将)(?P<words>[^。]{1,400}?)(?:翻译|翻成|译成|译为|译作|翻作)|(?:里|中)面?(?P<inner>[^。，,]{1,24}?)(?:怎么|如何|咋)(?:说|讲|写|念)|(?P<latin>[a-z][a-z '-]{1,60}?)\s?(?:是|有)?(?:什么|啥)意思")
+_POINTS: Final = re.compile(r"^(?:下面|以下|上面|这|那|它|此|下列|如下)[^,]{0,8}$|^(?:这|那)?(?:段|句|个|些|篇)(?:话|文字|内容|词|句子)?$")
+
+
+def _zh_object(reading: Reading, window: tuple[int, int]) -> SlotValue | None:
+    """把…翻译成: what stands between, unless it only points to what follows."""
+    found = _OBJECT.search(reading.norm, *window)
+    if found is None or ":" in reading.norm[found.end() : window[1]]:
+        return None
+    name = found.lastgroup or "words"
+    span = found.span(name)
+    words = reading.text[span[0] : span[1]].strip()
+    return None if _POINTS.match(words) or not words else SlotValue(words, span)
 
 
 def email_slots(reading: Reading, request: Request) -> Slots:

@@ -225,7 +225,7 @@ class _Reader:
         if kind == "Z" and expr.zone is None:
             expr.zone = self.tokens.values[at]
             return at + 1
-        if expr.recurrence is None and kind in "RrQso(p^" and (reached := self._recurrence(expr, at)):
+        if expr.recurrence is None and kind in "RrQso(p^u" and (reached := self._recurrence(expr, at)):
             return reached
         if kind == "P" and expr.part is None and expr.clock is None:
             if self.tokens.values[at] not in ("noon_exact", "midnight"):

@@ -105,6 +105,10 @@ def _each_unit(unit: str) -> Recurrence | None:
     return _unit(unit)
 
 
+def _workdays(unit: str) -> Recurrence | None:
+    return _unit(unit) if unit == "workday" else None  # 工作日早上八点, without 每
+
+
 def _n_units(count: Any, unit: str) -> Recurrence | None:
     number = _int(count, 1, 1000)
     return None if number is None else _unit(unit, number)
@@ -239,10 +243,10 @@ _TABLE: Final[tuple[tuple[str, _Build], ...]] = (
     (r"r(u)", _every_other), (r"r(W)", _other_weekday),
     (r"s?(o)(W)s*R(u)", _nth_weekday), (r"s?(o)s*R(u)", _day_each_unit), (r"s?(o)(u)s*R(u)", _nth_day),
     (r"(p)(W)s*R(u)", _last_weekday), (r"(p)(u)s*R(u)", _last_day),
-    (r"(\^)s*R(u)", _edge_each), (r"(Q)", _word),
+    (r"(?<![np$])(u)(?=[Pn@T])", _workdays), (r"(\^)s*R(u)", _edge_each), (r"(Q)", _word),
 )  # fmt: skip
 _RULES: Final[dict[str, tuple[tuple[re.Pattern[str], _Build], ...]]] = {}
 for _source, _build in _TABLE:
-    _first = _source.lstrip("(").lstrip("\\")
+    _first = _source.removeprefix("(?<![np$])").lstrip("(").lstrip("\\")
     for _kind in ("s", "o") if _first.startswith("s?") else _first[0]:
         _RULES[_kind] = (*_RULES.get(_kind, ()), (re.compile(_source), _build))
