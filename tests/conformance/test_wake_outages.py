@@ -15,6 +15,7 @@ from fencepost_runtime.wake import (
     WakeMessage,
     WakeOptions,
     WakePublisher,
+    kafka_listener,
     make_listener,
 )
 
@@ -75,6 +76,30 @@ async def test_ev_7_a_broker_that_is_gone_parks_nothing_and_is_found_again(
         assert await publisher.publish([after]) == [Delivered()]
         await ear.hears(*(sent.run_id for sent in during), after.run_id, within=30)
         assert watch.longest < 1.0
+
+
+@pytest.mark.kafka
+async def test_an_outage_beyond_patience_leaves_no_old_client_behind(
+    own_broker: Broker, wake_names: WakeNames, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client that was given up must not go on as a member that nobody reads for."""
+    monkeypatch.setattr(kafka_listener, "PATIENCE_SECONDS", 0.5)
+    bench = WakeBench(replace(_kafka(own_broker.bootstrap, wake_names), probe_every=SOON))
+    before = asyncio.all_tasks()
+    async with bench, bench.ear() as ear:
+        await asyncio.to_thread(own_broker.stop)
+        try:
+            # What is left: the ear's own task, its listener's, its module's.
+            await eventually(lambda: len(asyncio.all_tasks() - before) <= 3, timeout=30)
+        finally:
+            await asyncio.to_thread(own_broker.start)
+        async with asyncio.timeout(40):
+            await eventually(lambda: ear.listener.stats.connections == 2, timeout=40)
+            await ear.listener.ready()
+        sent = message()
+        await eventually(partial(_is_delivered, bench.publisher(), [sent]), timeout=20)
+        await ear.hears(sent.run_id)
+    await eventually(lambda: asyncio.all_tasks() <= before, timeout=5)
 
 
 @pytest.mark.kafka

@@ -1,9 +1,8 @@
 """Listen to Kafka: one consumer group a module, on the event loop.
 
 A record is read, noted and done within a millisecond, so a run's length has nothing to do with the poll
-loop and group membership stays still. Offsets are those of what was read; a commit that fails isn't
-saved up for later, since saved ones could move the group backwards after a rebalance. Records are taken
-as bytes: a decoder inside the client would fail where nobody could skip the record.
+loop and group membership stays still. Records are taken as bytes: a decoder inside the client would fail
+where nobody could skip the record.
 
 Latency and `fetch_wait`: a fetch is answered as soon as one record is there, and the client sends the
 next one only when all that was fetched is consumed, so it names every partition again. The wait is thus
@@ -25,6 +24,7 @@ from aiokafka.errors import CorruptRecordException, KafkaError, RecordTooLargeEr
 from confluent_kafka import KafkaException
 from fencepost_contracts.wake import group_of, topic_of
 
+from fencepost_runtime.wake.kafka_commits import EVERY, Commits
 from fencepost_runtime.wake.kafka_topics import make_topics
 from fencepost_runtime.wake.options import WakeOptions
 from fencepost_runtime.wake.port import (
@@ -38,13 +38,12 @@ from fencepost_runtime.wake.reconnect import Reconnect
 from fencepost_runtime.wake.wire import Unreadable, decode, poison
 
 START_SECONDS: Final = 30.0  # joining a group waits for the other members' rebalance
-STOP_SECONDS: Final = 3.0  # leaving politely spares the others a session time-out
+STOP_SECONDS: Final = 4.0  # leaving politely spares the others a session time-out
 PROBE_SECONDS: Final = 5.0  # a metadata request that takes longer counts as lost
-PATIENCE_SECONDS: Final = 20.0  # two sessions: by then membership is lost anyway
+PATIENCE_SECONDS: Final = 12.0  # two sessions: by then membership is lost anyway
 PAUSE_SECONDS: Final = 0.5  # between probes while the broker is gone
-SESSION_MS: Final = 10_000  # a killed worker's partitions rest this long; the scan covers it
+SESSION_MS: Final = 6_000  # the least that brokers allow; a killed worker's partitions rest this long
 HEARTBEAT_MS: Final = 1_000  # members learn of a rebalance by it: how long a new worker waits for its share
-COMMIT_MS: Final = 1_000  # read again after a crash: a second's worth of stale hints
 _TROUBLE: Final = (KafkaError, KafkaException, OSError, TimeoutError)
 
 
@@ -86,37 +85,42 @@ class _ModuleEar(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka s
         self._topic = topic_of(module, options.topic_prefix)
         self._stats = stats
         self._is_paused = False
+        self._commits: Commits | None = None
         self._heard_at = 0.0  # the loop's clock
         self._consumer: AIOKafkaConsumer | None = None
         self._reconnect = Reconnect(f"kafka {self._topic}", options.retry_at_most)
 
     async def run(self, on_hint: HintHandler, on_poison: PoisonHandler) -> None:
         while True:
+            trouble: BaseException
             try:
                 await asyncio.to_thread(make_topics, self._options, [self._module])
                 await self._join()
                 while True:
                     await self._take(on_hint, on_poison)
             except _TROUBLE as error:
-                self.hears.clear()
-                await self._leave()
-                await self._reconnect.lost(error)
+                trouble = error
+            except asyncio.CancelledError as error:
+                if _is_asked_to_end():
+                    raise
+                trouble = error  # the client lets the end of a task of its own out
             finally:
                 self.hears.clear()
                 await self._leave()
+            await self._reconnect.lost(trouble)
 
     async def _join(self) -> None:
         self._consumer = AIOKafkaConsumer(
             bootstrap_servers=self._options.kafka_bootstrap,
             group_id=group_of(self._module, self._options.group_prefix),
             auto_offset_reset="earliest",
-            enable_auto_commit=True,
-            auto_commit_interval_ms=COMMIT_MS,
+            enable_auto_commit=False,  # see kafka_commits
             fetch_max_wait_ms=int(self._options.fetch_wait.total_seconds() * 1000),
             session_timeout_ms=SESSION_MS,
             heartbeat_interval_ms=HEARTBEAT_MS,
             max_poll_interval_ms=int(self._options.poll_limit.total_seconds() * 1000),
         )
+        self._commits = Commits(self._consumer)
         self._consumer.subscribe([self._topic], listener=self)
         async with asyncio.timeout(START_SECONDS):
             await self._consumer.start()
@@ -129,16 +133,18 @@ class _ModuleEar(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka s
         consumer, self._consumer = self._consumer, None
         if consumer is None:
             return
-        try:
-            async with asyncio.timeout(STOP_SECONDS):
-                await consumer.stop()
-        except _TROUBLE:
-            pass  # the broker forgets the member after its session
+        # In a task, since what the client cancels of its own while it stops comes out as our cancellation.
+        leaving = asyncio.create_task(_end(consumer, self._commits))
+        await asyncio.wait([leaving], timeout=STOP_SECONDS)
+        leaving.cancel()  # the broker forgets the member after its session
 
     async def _take(self, on_hint: HintHandler, on_poison: PoisonHandler) -> None:
         """Note what comes; when nothing does for a while, make sure that something could."""
         assert self._consumer is not None
-        wait_ms = int(self._options.probe_every.total_seconds() * 1000)
+        assert self._commits is not None
+        self._commits.tick()
+        wait = EVERY if self._commits.is_due else self._options.probe_every
+        wait_ms = int(wait.total_seconds() * 1000)
         try:
             fetched = await self._consumer.getmany(timeout_ms=wait_ms)
         except (CorruptRecordException, RecordTooLargeError) as error:
@@ -153,6 +159,7 @@ class _ModuleEar(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka s
         for records in fetched.values():
             for record in records:
                 self._note(record, on_hint, on_poison)
+            self._commits.note_read()
 
     async def _broker_answers(self, consumer: AIOKafkaConsumer) -> bool:
         """Ask for metadata. Raises what the client said once patience is over."""
@@ -191,10 +198,30 @@ class _ModuleEar(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka s
             self._consumer.resume(*self._consumer.assignment())
 
     async def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
-        """Nothing to save: what was read is what will be committed."""
+        """The next owner goes on where we stand; later we may not speak for these any more."""
+        if self._commits is not None and self._commits.is_due:
+            await self._commits.commit()
 
     async def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
         self._stats.rebalances += 1
         # New partitions come unpaused, whatever the old ones were.
         if self._is_paused and self._consumer is not None:
             self._consumer.pause(*assigned)
+
+
+async def _end(consumer: AIOKafkaConsumer, commits: Commits | None) -> None:
+    """Commit, leave the group, close. Whatever fails on the way, nothing of the client goes on living."""
+    try:
+        if commits is not None:
+            await commits.end()
+    finally:
+        try:
+            await consumer.stop()
+        except (*_TROUBLE, asyncio.CancelledError):
+            # Its fetcher's close raises what it cancelled, and its client isn't closed then (aiokafka 0.14).
+            await consumer._client.close()
+
+
+def _is_asked_to_end() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
