@@ -86,7 +86,10 @@ class Runs:
                 limit=8,
                 nonce=uuid4(),
             )
-        return next(one for one in claims if one.run.id == run_id)
+        found = [one for one in claims if one.run.id == run_id]
+        if not found:
+            raise LookupError(f"run {run_id} was not claimable")
+        return found[0]
 
     async def fetch(self, query: str, *params: Any) -> list[tuple[Any, ...]]:
         """Rows as the superuser sees them."""

@@ -7,7 +7,6 @@ charged, and never used.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -23,6 +22,7 @@ from sqlalchemy import RowMapping
 
 from fencepost_store.record import record
 from fencepost_store.runs import lock_run
+from fencepost_store.storable import as_json
 from fencepost_store.transaction import Tx
 
 
@@ -89,8 +89,8 @@ async def settle_call(tx: Tx, fence: Fence, call: NewCall, attempt: int, outcome
         "settle_model_call",
         id=call.id,
         state=str(outcome.state),
-        answer=json.dumps(outcome.answer) if outcome.answer is not None else None,
-        error=json.dumps(outcome.error) if outcome.error is not None else None,
+        answer=as_json(outcome.answer) if outcome.answer is not None else None,
+        error=as_json(outcome.error) if outcome.error is not None else None,
         input_tokens=outcome.input_tokens,
         output_tokens=outcome.output_tokens,
         late=not mine,

@@ -9,7 +9,6 @@ A run that was never checkpointed is known to be fresh from its claim, and needs
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
@@ -19,6 +18,7 @@ from fencepost_domain.errors import FenceLost
 from fencepost_domain.fence import Fence
 from fencepost_store import checkpoints
 from fencepost_store.checkpoints import NewCheckpoint, NewWrite, RunWrites
+from fencepost_store.storable import as_json
 from fencepost_store.transaction import Store
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -269,4 +269,4 @@ def _bare(checkpoint: Checkpoint) -> dict[str, Any]:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str).replace("\\u0000", "")
+    return as_json(value, default=str)
