@@ -58,7 +58,8 @@ GOLDEN = {
     ),
 }
 IN_SQL = """SELECT agent.event_hash(%(run_id)s, %(seq)s, %(id)s, %(type)s, %(schema_version)s, %(actor)s,
-                                    %(at)s, %(causation_id)s, %(correlation_id)s, %(payload_hash)s, %(prev_hash)s)"""
+                                    %(at)s, %(causation_id)s, %(correlation_id)s, %(payload_hash)s,
+                                    %(prev_hash)s)"""
 
 
 def by_sql(connection: psycopg.Connection[tuple[bytes]], event: ChainedEvent) -> bytes:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -44,6 +45,15 @@ BY_CONSTRAINT: Final[Mapping[str, Maker]] = {
     "finalizations_pkey": _conflict("run_finished", "the run has its finalization"),
 }
 
+_OF_PARTITION: Final = re.compile(
+    r"^(?P<table>run_events|run_event_payloads)_(?:\d{6}|default)_(?P<columns>\w+)$"
+)
+_PARENTS: Final[Mapping[tuple[str, str], str]] = {
+    ("run_events", "pkey"): "run_events_pkey",
+    ("run_events", "run_id_id_key"): "run_events_id_once",
+    ("run_events", "run_id_prev_hash_key"): "run_events_parent_once",
+    ("run_event_payloads", "pkey"): "run_event_payloads_pkey",
+}
 _UNAVAILABLE: Final = ("08", "57P", "53")  # connection, shutdown, resources
 _RETRYABLE: Final = frozenset({"40001", "40P01"})
 
@@ -54,8 +64,11 @@ def sqlstate(error: DBAPIError) -> str | None:
 
 
 def constraint_of(error: DBAPIError) -> str | None:
+    """The constraint's name; a month partition's as its parent's (Postgres names the copies anew)."""
     original = error.orig
-    return original.diag.constraint_name if isinstance(original, psycopg.Error) else None
+    name = original.diag.constraint_name if isinstance(original, psycopg.Error) else None
+    found = _OF_PARTITION.match(name or "")
+    return _PARENTS.get((found["table"], found["columns"]), name) if found else name
 
 
 def is_retryable(error: DBAPIError) -> bool:

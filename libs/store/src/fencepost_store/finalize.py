@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 from fencepost_domain.decision import Decision, NewEvent
 from fencepost_domain.errors import Conflict
 from fencepost_domain.ports import Ids
 from fencepost_domain.run import RESUMABLE, Run
 from fencepost_domain.vocabulary import Ev
 
+from fencepost_store.storable import as_json, storable
 from fencepost_store.transaction import Tx
 
 
@@ -44,12 +43,12 @@ async def write(tx: Tx, run: Run, decision: Decision) -> None:
                 "reason": str(f.reason),
                 "code": f.code,
                 "node": f.node,
-                "explanation": f.explanation,
+                "explanation": storable(f.explanation),
                 "decided_by": f.decided_by,
-                "evidence": json.dumps(dict(f.evidence)),
-                "left_undone": json.dumps(list(f.left_undone)),
-                "unconfirmed_effects": json.dumps([dict(e) for e in f.unconfirmed_effects]),
-                "usage": json.dumps(dict(f.usage)),
+                "evidence": as_json(f.evidence),
+                "left_undone": as_json(f.left_undone),
+                "unconfirmed_effects": as_json(f.unconfirmed_effects),
+                "usage": as_json(f.usage),
             },
         )
     if decision.message is not None:
@@ -79,8 +78,8 @@ async def add_message(
         user_id=run.user_id,
         run_id=run.id,
         author=author,
-        text=words.replace("\x00", "\ufffd"),  # Postgres has no NUL in text (case EV-7)
-        artifacts=json.dumps(artifacts),
+        text=storable(words),
+        artifacts=as_json(artifacts),
     )
     if row is None:
         raise Conflict("conversation_missing", f"conversation {run.conversation_id} is not there")

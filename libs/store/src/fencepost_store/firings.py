@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from fencepost_store.storable import storable
 from fencepost_store.transaction import Tx
 
 
@@ -126,7 +127,7 @@ async def _tell(tx: Tx, due: DueReminder, firing: Firing, conversation_id: UUID,
             "user_id": due.user_id,
             "run_id": None,
             "author": "reminder",
-            "text": firing.text.replace("\x00", "\ufffd"),
+            "text": storable(firing.text),
             "artifacts": "[]",
         },
     )

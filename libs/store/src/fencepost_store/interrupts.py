@@ -6,7 +6,6 @@ that a decision which lands between the worker's look and its parking is never s
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -22,6 +21,7 @@ from fencepost_domain.vocabulary import Ev, InterruptKind, InterruptStatus, Wait
 from sqlalchemy import RowMapping
 
 from fencepost_store.record import Recorded, record
+from fencepost_store.storable import as_json, storable
 from fencepost_store.transaction import Tx
 
 
@@ -123,11 +123,11 @@ def _params(run: Run, new: NewInterrupt, now: datetime) -> dict[str, Any]:
         "index": new.index,
         "n": new.n,
         "indexes": [a[0] for a in new.actions],
-        "question": new.question,
-        "candidates": json.dumps([dict(c) for c in new.candidates]),
-        "input_schema": json.dumps(new.input_schema) if new.input_schema is not None else None,
-        "preview": json.dumps(new.preview) if new.preview is not None else None,
-        "change": json.dumps(new.change) if new.change is not None else None,
+        "question": storable(new.question),
+        "candidates": as_json(new.candidates),
+        "input_schema": as_json(new.input_schema) if new.input_schema is not None else None,
+        "preview": as_json(new.preview) if new.preview is not None else None,
+        "change": as_json(new.change) if new.change is not None else None,
         "risk": new.risk,
         "expires_at": now + new.expires_in,
     }
@@ -170,7 +170,7 @@ async def resolve(
     stored = await tx.row(
         "store_resolution",
         id=interrupt.id,
-        resolution=json.dumps(dict(resolution)),
+        resolution=as_json(resolution),
         resolution_hash=resolution_hash,
         key=key,
         by=by,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -16,6 +15,7 @@ from fencepost_domain.vocabulary import Ev, RunMode, RunStatus, Stop, WaitingOn
 from sqlalchemy import RowMapping
 
 from fencepost_store.record import event_params
+from fencepost_store.storable import as_json, storable
 from fencepost_store.transaction import Tx
 
 
@@ -144,8 +144,8 @@ async def create_run(tx: Tx, new: NewRun) -> Created:
             "outbox_id": tx.ids.uuid7(),
             "event_type": REQUESTED,
             "message_id": tx.ids.uuid7(),
-            "text": str(new.input.get("text", "")).replace("\x00", "\ufffd"),
-            "limits": json.dumps(dict(new.budget)),
+            "text": storable(str(new.input.get("text", ""))),
+            "limits": as_json(new.budget),
         },
     )
     return Created(new.id, replayed=False)
@@ -160,12 +160,12 @@ def _run_params(new: NewRun) -> dict[str, Any]:
         "module": new.module,
         "mode": str(new.mode),
         "conversation_id": new.conversation_id,
-        "input": json.dumps(dict(new.input)),
+        "input": as_json(new.input),
         "locale": new.locale,
         "zone": new.zone,
         "currency": new.currency,
-        "metadata": json.dumps(dict(new.metadata)),
-        "budget": json.dumps(dict(new.budget)),
+        "metadata": as_json(new.metadata),
+        "budget": as_json(new.budget),
         "route": new.route,
         "key": new.idempotency_key,
         "request_hash": new.request_hash,
