@@ -18,7 +18,7 @@ from fencepost_cli.embedded.files import Lock
 from fencepost_cli.embedded.postgres import running_server
 from fencepost_cli.embedded.probe import is_ready
 from fencepost_cli.embedded.supervisor import AlreadyRunning, Embedded
-from fencepost_runtime.server import bind
+from fencepost_runtime.sockets import bind
 
 from tests.embedded.support import alive, data_folder, stub_mesh
 from tests.support.eventually import eventually
@@ -89,6 +89,21 @@ async def test_a_service_killed_on_purpose_stays_down_until_started(mesh: Embedd
     await mesh.start("worker", {"FENCEPOST_EXTRA": "1"})
     assert mesh.children["worker"].starts == starts + 1
     assert "FENCEPOST_EXTRA" in (mesh.logs / "worker.log").read_text()
+
+
+async def test_a_call_during_a_restart_waits_and_is_answered(mesh: Embedded) -> None:
+    first = mesh.pid("api")
+    mesh.children["api"].send(signal.SIGKILL)
+    await eventually(lambda: not alive(first))
+    assert await is_ready(mesh.plan.api_port), "the supervisor holds the address meanwhile"
+
+
+async def test_a_service_that_is_down_on_purpose_refuses_calls(mesh: Embedded) -> None:
+    await mesh.kill("api")
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.open_connection("127.0.0.1", mesh.plan.api_port)
+    await mesh.start("api")
+    assert await is_ready(mesh.plan.api_port)
 
 
 async def test_one_more_of_a_kind_gets_its_own_name_port_and_log(mesh: Embedded) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from fencepost_runtime.http import http_client, request_id
-from fencepost_runtime.server import ServerNotStarted, bind, serve_http
+from fencepost_runtime.server import ServerNotStarted, serve_http
+from fencepost_runtime.sockets import bind
 from fencepost_runtime.system import SystemIds
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]

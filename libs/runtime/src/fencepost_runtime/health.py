@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Final
 
 from fencepost_runtime.loop import LoopStatus, Monotonic
+from fencepost_runtime.sockets import bind
 
 REQUEST_SECONDS: Final = 5.0  # a probe sends two lines; who takes longer is no probe
 CHECK_SECONDS: Final = 2.0  # under a probe's own time-out, or it never sees which check hangs
@@ -63,7 +64,7 @@ async def serve_health(
                 await writer.drain()
         writer.close()
 
-    server = await asyncio.start_server(handle, host, port, limit=16_384)
+    server = await asyncio.start_server(handle, sock=bind(host, port), limit=16_384)
     async with server:
         if on_bound:
             on_bound(server.sockets[0].getsockname()[1])

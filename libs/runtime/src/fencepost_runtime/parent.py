@@ -9,6 +9,7 @@ import threading
 from typing import Final
 
 PARENT_FD_VARIABLE: Final = "FENCEPOST_PARENT_FD"
+LISTEN_FD_VARIABLE: Final = "FENCEPOST_LISTEN_FD"  # a socket that outlives the service's restarts
 EXIT_MISCONFIGURED: Final = 78  # EX_CONFIG: the supervisor doesn't restart what would fail again
 ORPHAN_GRACE_SECONDS: Final = 5.0  # an orphan may finish its transactions, not stay
 

@@ -2,11 +2,12 @@
 
 import asyncio
 import contextlib
-import socket
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import uvicorn
+
+from fencepost_runtime.sockets import bind
 
 SHUTDOWN_SECONDS: Final = 3  # requests in work may end; streams must watch `stop` and end at once
 
@@ -19,18 +20,6 @@ class _Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
-
-
-def bind(host: str, port: int) -> socket.socket:
-    """A listening address taken now; port 0 takes a free one. Raises OSError when it is in use."""
-    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((host, port))
-    except OSError:
-        listener.close()
-        raise
-    return listener
 
 
 async def serve_http(
@@ -54,7 +43,6 @@ async def serve_http(
         **options,
     )
     with bind(host, port) as listener:
-        listener.listen(config.backlog)  # who is told the port may connect at once, and waits
         if on_bound:
             on_bound(listener.getsockname()[1])
         server = _Server(config)

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import socket
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -11,7 +12,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
-from fencepost_runtime.parent import EXIT_MISCONFIGURED, PARENT_FD_VARIABLE
+from fencepost_runtime.parent import EXIT_MISCONFIGURED, LISTEN_FD_VARIABLE, PARENT_FD_VARIABLE
+from fencepost_runtime.sockets import bind
 
 from fencepost_cli.embedded.files import Lock, Locked
 from fencepost_cli.embedded.ports import free_port
@@ -62,6 +64,7 @@ class Child:
         self._parent_fd = parent_fd
         self._process: asyncio.subprocess.Process | None = None
         self._keeper: asyncio.Task[None] | None = None
+        self._listener: socket.socket | None = None
         self._changed = asyncio.Condition()
 
     @property
@@ -117,11 +120,18 @@ class Child:
 
     async def _keep_or_fail(self, env: Mapping[str, str]) -> None:
         try:
+            if self.spec.port:
+                # Held by us while it is to run: who calls during a restart waits, instead of being refused.
+                self._listener = bind("127.0.0.1", self.spec.port)
             await self._keep(env)
         except ChildFailed as failure:
             self.failure = failure
         except OSError as error:
             self.failure = ChildFailed(f"{self.spec.name} can't be started: {error}")
+        finally:
+            if self._listener:
+                self._listener.close()
+                self._listener = None
         await self._set(State.FAILED)
 
     async def _keep(self, env: Mapping[str, str]) -> None:
@@ -149,6 +159,9 @@ class Child:
         if self.spec.port_variable:
             env[self.spec.port_variable] = str(self.port)
         inherited = [self._parent_fd]
+        if self._listener:
+            inherited.append(self._listener.fileno())
+            env[LISTEN_FD_VARIABLE] = str(self._listener.fileno())
         slot = self._take_slot() if self.spec.slot_variable else None
         if slot:
             env[self.spec.slot_variable] = slot.path.stem
@@ -180,10 +193,17 @@ class Child:
         if not self.spec.port_variable:
             return True
         end = time.monotonic() + READY_SECONDS
-        while process.returncode is None and time.monotonic() < end:
-            if await is_ready(self.port):
-                return True
-            await asyncio.sleep(POLL_SECONDS)
+        gone = asyncio.ensure_future(process.wait())
+        try:
+            while not gone.done() and time.monotonic() < end:
+                asked = asyncio.ensure_future(is_ready(self.port))
+                await asyncio.wait((asked, gone), return_when=asyncio.FIRST_COMPLETED)
+                if asked.done() and asked.result():
+                    return True
+                asked.cancel()
+                await asyncio.sleep(POLL_SECONDS)
+        finally:
+            gone.cancel()
         return False
 
     async def _reap(self, process: asyncio.subprocess.Process) -> int:
