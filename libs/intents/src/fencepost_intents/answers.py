@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime
@@ -15,6 +14,7 @@ from fencepost_intents.intent.reminders import is_settled
 from fencepost_intents.language import normalize
 from fencepost_intents.lexer import lex
 from fencepost_intents.money.reader import plain_amounts, read_amounts
+from fencepost_intents.patterns import lazy
 from fencepost_intents.result import AmountResult, Answer, IntentPart, SlotValue, TimeResult, moved, written
 from fencepost_intents.time.clocks import read_clock
 from fencepost_intents.time.model import Expr, Unreadable
@@ -22,9 +22,9 @@ from fencepost_intents.time.reader import read_times
 from fencepost_intents.time.zones import on_clock, proper_name, zone_info
 
 _PICKS: Final = (
-    re.compile(r"^(?:第?一(?:个|种)?|前者|1|a|the first(?: one)?|first(?: one)?|former|the former|第1个)$"),
-    re.compile(r"^(?:第?二(?:个|种)?|后者|2|b|the second(?: one)?|second(?: one)?|latter|the latter|第2个)$"),
-    re.compile(r"^(?:第?三(?:个|种)?|3|c|the third(?: one)?|third(?: one)?|第3个)$"),
+    lazy(r"^(?:第?一(?:个|种)?|前者|1|a|the first(?: one)?|first(?: one)?|former|the former|第1个)$"),
+    lazy(r"^(?:第?二(?:个|种)?|后者|2|b|the second(?: one)?|second(?: one)?|latter|the latter|第2个)$"),
+    lazy(r"^(?:第?三(?:个|种)?|3|c|the third(?: one)?|third(?: one)?|第3个)$"),
 )
 _CITIES: Final = {
     "北京": "Asia/Shanghai", "上海": "Asia/Shanghai", "广州": "Asia/Shanghai", "深圳": "Asia/Shanghai", "中国": "Asia/Shanghai", "成都": "Asia/Shanghai",
@@ -52,7 +52,7 @@ def zone_of(answers: Sequence[Answer]) -> str | None:
         if "Z" in tokens.kinds:
             return proper_name(tokens.values[tokens.kinds.index("Z")])
         for city, zone in _CITIES.items():
-            if len(city) > 2 and city in said or not city.isascii() and city in said:
+            if (len(city) > 2 and city in said) or (not city.isascii() and city in said):
                 return zone
         try:
             zone_info(answer.said.strip())

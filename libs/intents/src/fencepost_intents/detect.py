@@ -6,7 +6,6 @@ far over them; say what is still missing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
@@ -19,6 +18,7 @@ from fencepost_intents.intent.outline import Outline, Request, Sighting, outline
 from fencepost_intents.intent.reading import Located, Reading, read
 from fencepost_intents.intent.reminders import cancel_slots, change_slots, create_slots, find_slots
 from fencepost_intents.intent.slots import BUILDERS, ledger_slots, split_entries
+from fencepost_intents.patterns import lazy
 from fencepost_intents.result import Answer, IntentPart, IntentResult, TimeResult
 from fencepost_intents.time.holidays import DEFAULT, HolidayTable
 from fencepost_intents.time.zones import proper_name
@@ -26,7 +26,7 @@ from fencepost_intents.time.zones import proper_name
 _RISK: Final[Mapping[str, str]] = {
     "reminder.create": "medium", "reminder.change": "medium", "reminder.cancel": "medium", "ledger.add": "medium",
 }  # fmt: skip
-_MOVED: Final = re.compile(r"花了|付了|退了|转了|收到|交了|买了|充了|\b(?:spent|paid|bought)\b")
+_MOVED: Final = lazy(r"花了|付了|退了|转了|收到|交了|买了|充了|\b(?:spent|paid|bought)\b")
 _DIRECTION: Final[Mapping[str, int]] = {"ledger.add": -1, "ledger.list": -1, "ledger.summary": -1}
 
 
@@ -184,6 +184,7 @@ def _all_times(
 ) -> tuple[TimeResult, ...]:
     """Every time of the text once, those of a translation's payload left out."""
     found: list[TimeResult] = []
+    settings = {direction: reading.setting(direction) for direction in (-1, 1)}
     for one in reading.times:
         span = (one.start, one.end)
         if _in_payload(parts, span):
@@ -191,8 +192,9 @@ def _all_times(
         result = known.get(span)
         if result is None:
             intent = next((part.intent for part in parts if part.span[0] <= one.start < part.span[1]), "")
-            result = reading.resolve(one, reading.setting(_DIRECTION.get(intent, 1)))
-        if result not in found:
+            result = reading.resolve(one, settings[_DIRECTION.get(intent, 1)])
+        # The pieces of one time (a day here, a clock there) share one result.
+        if all(result is not other for other in found[-4:]):
             found.append(result)
     return tuple(found)
 

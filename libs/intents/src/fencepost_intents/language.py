@@ -6,9 +6,10 @@ becomes ASCII, traditional characters of our own vocabulary become simplified, l
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import Final
+
+from fencepost_intents.patterns import lazy
 
 # Only characters that the lexicons use: a title is always cut from the text as written.
 _TRADITIONAL: Final = (
@@ -36,9 +37,9 @@ _TABLE: Final[dict[int, int]] = {
     ord("○"): ord("零"),
     ord("﹣"): ord("-"),
 }
-_ZH_RUN: Final = re.compile(r"[\u4e00-\u9fff]")
-_EN_RUN: Final = re.compile(r"[a-z]+(?:'[a-z]+)?")
-_OTHER_SCRIPT: Final = re.compile(r"[\u3040-\u30ff\uac00-\ud7af\u0400-\u04ff\u0600-\u06ff\u0e00-\u0e7f]")
+_ZH_RUN: Final = lazy(r"[\u4e00-\u9fff]")
+_EN_RUN: Final = lazy(r"[a-z]+(?:'[a-z]+)?")
+_OTHER_SCRIPT: Final = lazy(r"[\u3040-\u30ff\uac00-\ud7af\u0400-\u04ff\u0600-\u06ff\u0e00-\u0e7f]")
 
 
 def normalize(text: str) -> str:

@@ -17,8 +17,19 @@ from typing import Any, Final
 
 from fencepost_intents import lexicon_en, lexicon_zh
 from fencepost_intents.numbers import (
-    EN_ONES, EN_ORDINALS, EN_SCALES, EN_TENS, NUMERALS, ZH_DIGITS, Number, read_arabic, read_en, read_zh, zh_run_end,
+    EN_ONES,
+    EN_ORDINALS,
+    EN_SCALES,
+    EN_TENS,
+    NUMERALS,
+    ZH_DIGITS,
+    Number,
+    read_arabic,
+    read_en,
+    read_zh,
+    zh_run_end,
 )  # fmt: skip
+from fencepost_intents.patterns import lazy
 
 # Kinds written with two characters in the English lexicon, and their one-character form.
 _ONE_CHARACTER: Final = {"R2": "r", "c$": "J", "n2": "n"}
@@ -49,31 +60,31 @@ for _phrase, _entry in sorted(lexicon_en.WORDS.items(), key=lambda one: -len(one
         _first = _phrase.partition(" ")[0]
         _EN_PHRASES[_first] = (*_EN_PHRASES.get(_first, ()), (_phrase, _entry))
 
-_SPACE: Final = re.compile(r" +")
-_WORD: Final = re.compile(r"[a-z]+(?:['.&-](?=[a-z])[a-z]+)*\.?")
-_CLOCK: Final = re.compile(r"(\d{1,2})[:：](\d{2})(?::(\d{2}))?(?![\d:])(?: ?([ap])\.?m?\b\.?)?")
-_AMPM: Final = re.compile(r"(\d{1,2})(?:\.?(\d{2}))? ?([ap])\.?m\b\.?")
-_DATES: Final = re.compile(
+_SPACE: Final = lazy(r" +")
+_WORD: Final = lazy(r"[a-z]+(?:['.&-](?=[a-z])[a-z]+)*\.?")
+_CLOCK: Final = lazy(r"(\d{1,2})[:：](\d{2})(?::(\d{2}))?(?![\d:])(?: ?([ap])\.?m?\b\.?)?")
+_AMPM: Final = lazy(r"(\d{1,2})(?:\.?(\d{2}))? ?([ap])\.?m\b\.?")
+_DATES: Final = lazy(
     r"(?P<iso>(\d{4})-(\d{1,2})-(\d{1,2}))(?:[t ](?=\d{1,2}:))?"
     r"|(?P<ymd>(\d{4})[/.](\d{1,2})[/.](\d{1,2}))(?!\d)"
     r"|(?P<xyy>(\d{1,2})([/.-])(\d{1,2})\11(\d{4}|\d{2}))(?![\d.])"
     r"|(?P<md>(\d{1,2})/(\d{1,2}))(?![\d/])"
 )
-_ORDINAL: Final = re.compile(r"(\d{1,2})(?:st|nd|rd|th)\b")
-_OFFSET: Final = re.compile(r"(?:utc|gmt) ?([+-])(\d{1,2})(?::?(\d{2}))?")
-_IANA: Final = re.compile(r"(?:asia|europe|america|australia|africa|pacific|atlantic)/[a-z_]+(?:/[a-z_]+)?")
-_NEXT_LAST: Final = re.compile(r"(下下下|下下|上上上|上上|下|上|这|本|当|那)(?:一|1)?个?(?=周|星期|礼拜|月(?![亮饼球])|季|年|双休)")
-_ZH_DECIMAL: Final = re.compile(
+_ORDINAL: Final = lazy(r"(\d{1,2})(?:st|nd|rd|th)\b")
+_OFFSET: Final = lazy(r"(?:utc|gmt) ?([+-])(\d{1,2})(?::?(\d{2}))?")
+_IANA: Final = lazy(r"(?:asia|europe|america|australia|africa|pacific|atlantic)/[a-z_]+(?:/[a-z_]+)?")
+_NEXT_LAST: Final = lazy(r"(下下下|下下|上上上|上上|下|上|这|本|当|那)(?:一|1)?个?(?=周|星期|礼拜|月(?![亮饼球])|季|年|双休)")
+_ZH_DECIMAL: Final = lazy(
     r"([零一二两三四五六七八九十百]+)点([零一二三四五六七八九]+)(?=个?(?:小时|钟头|天|万|亿|千|百|块|元|美|欧|英镑|倍|折|公里|米|斤|年|月|周|%))"
 )
-_ZH_ORDINAL: Final = re.compile(r"第([一二三四五六七八九十\d]{1,3})个?|最后(?:一|1)个?")
-_GLUED_UNIT: Final = re.compile(r"(?:hrs?|h|mins?|m|secs?|s|d|w)(?![a-z$])")
+_ZH_ORDINAL: Final = lazy(r"第([一二三四五六七八九十\d]{1,3})个?|最后(?:一|1)个?")
+_GLUED_UNIT: Final = lazy(r"(?:hrs?|h|mins?|m|secs?|s|d|w)(?![a-z$])")
 _LUNAR_DAYS: Final = frozenset("一二三四五六七八九十")
 _UNIT_LETTERS: Final = {"h": "hour", "m": "minute", "s": "second", "d": "day", "w": "week"}
 _HOUR_DIGITS: Final = frozenset("0123456789一二两三四五六七八九十")
 _AFTER_PASSING: Final = NUMERALS | frozenset("0123456789半几个")
 _MONEY_UNITS: Final = frozenset("块元美欧英日港台")
-_URL: Final = re.compile(r"https?://\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_URL: Final = lazy(r"https?://\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 
 
 def lex(norm: str) -> Tokens:

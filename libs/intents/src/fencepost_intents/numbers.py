@@ -6,10 +6,11 @@ English number words, and separators, where `1,234.50` and `1.234,50` differ and
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
+
+from fencepost_intents.patterns import lazy
 
 ZH_DIGITS: Final = {char: value for value, chars in enumerate(
     ("零", "一壹幺", "二贰两俩", "三叁仨", "四肆", "五伍", "六陆", "七柒", "八捌", "九玖")
@@ -18,8 +19,8 @@ _SMALL: Final = {"十": 10, "拾": 10, "百": 100, "佰": 100, "千": 1000, "仟
 _BIG: Final = {"万": 10**4, "亿": 10**8}
 _TENS: Final = {"廿": 20, "卅": 30}
 NUMERALS: Final = frozenset("".join(ZH_DIGITS) + "".join(_SMALL) + "".join(_TENS))
-_RUN: Final = re.compile(r"(?:\d+(?:,\d{3})*(?:\.\d+)?|[零一壹幺二贰两俩三叁仨四肆五伍六陆七柒八捌九玖十拾百佰千仟万亿廿卅])+")
-_ITEM: Final = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?|.")
+_RUN: Final = lazy(r"(?:\d+(?:,\d{3})*(?:\.\d+)?|[零一壹幺二贰两俩三叁仨四肆五伍六陆七柒八捌九玖十拾百佰千仟万亿廿卅])+")
+_ITEM: Final = lazy(r"\d+(?:,\d{3})*(?:\.\d+)?|.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ def _digit_row(items: list[str]) -> Number | None:
 
 # --- Arabic digits -------------------------------------------------------------------------------------------------
 
-ARABIC: Final = re.compile(
+ARABIC: Final = lazy(
     r"(?P<us>\d{1,3}(?:,\d{3})+(?:\.\d+)?)(?![\d,])"
     r"|(?P<eu>\d{1,3}(?:\.\d{3})+,\d{1,2})(?![\d,])"
     r"|(?P<space>\d{1,3}(?: \d{3})+,\d{1,2})(?![\d,])"
@@ -142,15 +143,13 @@ def read_arabic(norm: str, at: int) -> tuple[Number, int] | None:
 # --- English words -------------------------------------------------------------------------------------------------
 
 EN_ONES: Final = {word: n for n, word in enumerate(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen".split())}  # fmt: skip
+    ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"])}  # fmt: skip
 EN_TENS: Final = {word: 10 * n for n, word in enumerate(
-    "twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)} | {"fourty": 40}  # fmt: skip
+    ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], 2)} | {"fourty": 40}  # fmt: skip
 EN_SCALES: Final = {"hundred": 100, "thousand": 1000, "grand": 1000, "million": 10**6, "billion": 10**9}
 EN_ORDINALS: Final = {word: n for n, word in enumerate(
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
-    "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth".split(), 1)} | {"thirtieth": 30}  # fmt: skip
-_WORD: Final = re.compile(r"[ -]*(?:and +)?([a-z]+)")
+    ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth", "twentieth"], 1)} | {"thirtieth": 30}  # fmt: skip
+_WORD: Final = lazy(r"[ -]*(?:and +)?([a-z]+)")
 
 
 def read_en(norm: str, word: str, end: int) -> tuple[Decimal, int] | None:

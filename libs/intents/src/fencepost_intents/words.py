@@ -6,13 +6,12 @@ Every instant is said with weekday, date, time and zone; every amount with its c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import date, datetime, tzinfo
 from decimal import Decimal
-from functools import lru_cache
 from typing import Final
-from zoneinfo import ZoneInfo
 
 from fencepost_intents.result import TimeResult, written
+from fencepost_intents.time.zones import zone_info
 
 ZH_DAYS: Final = ("周一", "周二", "周三", "周四", "周五", "周六", "周日")
 EN_DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -50,7 +49,7 @@ def say_instant(at: datetime, zone: str | None, locale: str | None) -> str:
 
     at: aware. Shown on the clock of `zone`; with None, on its own offset.
     """
-    local = at.astimezone(_zone(zone)) if zone else at
+    local = on_zone(at, zone)
     return f"{say_date(local.date(), locale)}{_gap(locale)}{_clock(local, locale)}{_zone_words(local, zone, locale)}"
 
 
@@ -77,12 +76,12 @@ def say_time(found: TimeResult, locale: str | None, zone: str | None = None) -> 
     zone = found.zone or zone
     match found.kind:
         case "instant" | "date":
-            return _say_value(found.value, zone, locale)
+            return say_moment(found.value, zone, locale)
         case "deadline":
-            said = _say_value(found.value, zone, locale)
+            said = say_moment(found.value, zone, locale)
             return f"{said}之前（含）" if is_zh(locale) else f"by {said}"
         case "span":
-            first, last = _say_value(found.start, zone, locale), _say_value(found.end, zone, locale)
+            first, last = say_moment(found.start, zone, locale), say_moment(found.end, zone, locale)
             return f"{first}至{last}" if is_zh(locale) else f"from {first} to {last}"
         case "duration":
             return say_duration(found.duration or "", locale)
@@ -128,7 +127,13 @@ _EN_UNITS: Final = {
 }
 
 
-def _say_value(value: str | None, zone: str | None, locale: str | None) -> str:
+def on_zone(at: datetime, zone: str | None) -> datetime:
+    """The instant on the clock of a zone (on its own, without one)."""
+    return at.astimezone(_zone(zone)) if zone else at
+
+
+def say_moment(value: str | None, zone: str | None, locale: str | None) -> str:
+    """An RFC 3339 instant or a `YYYY-MM-DD` day in words."""
     if not value:
         return ""
     if "T" not in value:
@@ -162,6 +167,5 @@ def _gap(locale: str | None) -> str:
     return "" if is_zh(locale) else " "
 
 
-@lru_cache(maxsize=64)
-def _zone(name: str) -> ZoneInfo:
-    return ZoneInfo(name)
+def _zone(name: str) -> tzinfo:
+    return zone_info(name)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
-_ZH: Final = re.compile(
+from fencepost_intents.patterns import lazy
+
+_ZH: Final = lazy(
     r"^(?:你好|您好|hi|hello|嗨|哈喽|哈啰|嘿|喂|在吗|在么|在不在|早上好|早安|早啊?|上午好|中午好|下午好|晚上好|晚安|午安|再见|拜拜|拜|回见|明天见|下次见|回头见|大家好)(?:呀|啊|哦|呢|哈|啦|吖|了|么|吗|，|,| |！|!|。|~|你|您|小助手|朋友|亲)*$"
     r"|^(?:好的?|好吧|行|可以|嗯+|哦+|ok|没事|没关系|知道了|明白了?|收到|对|是的?|不错|很好|太好了|真棒|厉害|辛苦了|加油|哈+|呵+|嘻+|嘿+|呜+|唉+|哎+|棒|赞|666+|牛|了解)(?:啊|呀|哦|的|吧|了|啦|，|,|！|!|。|~| |知道|明白|谢谢|哈)*$"
     r"|谢谢|多谢|感谢|谢啦|谢了|thx|辛苦(?:你|您|啦)|对不起|抱歉|不好意思|你真(?:棒|好|聪明|厉害|可爱|笨)|你太(?:棒|好|聪明|厉害)|你很(?:棒|好|聪明|厉害)"
@@ -13,7 +14,7 @@ _ZH: Final = re.compile(
     r"|(?:讲|说|来|给我讲|给我说)(?:一?个|点|段)?(?:笑话|段子|故事|好笑)|逗我|陪我聊|聊聊天|聊天吧|聊会儿?|无聊|我(?:好|很|太|有点|真|今天|现在|感觉)*(?:累|烦|难过|开心|高兴|伤心|孤独|郁闷|生气|不开心|幸福|焦虑|压力大|紧张|困|失眠|失恋|想哭)"
     r"|(?:新年|春节|中秋|圣诞|国庆|元旦|节日|生日|周末|端午)(?:快乐|愉快)|我爱你|我喜欢你|你爱我|我讨厌你|恭喜|晚安|祝你|人生的意义|生命的意义"
 )
-_EN: Final = re.compile(
+_EN: Final = lazy(
     r"^(?:hi|hello|hey|heya|hiya|yo|sup|howdy|greetings|good (?:morning|afternoon|evening|night|day)|goodnight|morning|bye|goodbye|bye bye|see (?:you|ya)|later|cya|ciao|take care|farewell|nice to (?:meet|talk|see)|have a (?:good|nice|great))\b(?:[ ,!.]*(?:there|you|all|everyone|buddy|friend|assistant|again|later|tomorrow|soon|to you|around|to|meet|talk|see|day|one|night|evening|weekend|with|day|and|hello|hi|good|morning|now|for now|bot|my friend|man|dude|siri|alexa|olly|google))*[ !.?]*$"
     r"|^(?:ok|okay|k|yes|no|yeah|yep|nope|sure|alright|cool|great|nice|awesome|perfect|wow|lol|haha+|ha|hmm+|oh|wonderful|fine|got it|i see|sounds good|never mind|nevermind|right|correct|maybe|excellent|amazing|good job|well done|good|no problem|you're welcome|that's (?:great|good|nice|funny|cool|all)|understood)\b[ !.,a-z]{0,16}$"
     r"|\bthank(?:s| you)\b|\bthx\b|\bappreciate (?:it|you|that|your)|\bi'?m sorry\b|^sorry\b|\bmy apologies\b"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from fencepost_intents.patterns import lazy
+
 MASK: Final = "\ufffc"
-_QUOTES: Final = re.compile(
+_QUOTES: Final = lazy(
     r"\"[^\"\n]{1,2000}\"|“[^”\n]{1,2000}”|「[^」\n]{1,2000}」|『[^』\n]{1,2000}』|《[^》\n]{1,200}》"
     r"|(?<![a-z0-9])'[^'\n]{1,2000}'(?![a-z0-9])|(?<![a-z0-9])'(?:[^'\n]|(?<=[a-z])'(?=[a-z])){1,2000}'(?![a-z0-9])"
 )
@@ -18,7 +19,7 @@ _COMMAND_EN: Final = (
     r"wake|email|tell|put|book|what|how|i (?:spent|paid|bought)|spent|paid|bought|move|change|remove)\b"
 )
 # A joint is strong when it parts two requests; weak when it may as well go on with the same one.
-_JOINT: Final = re.compile(
+_JOINT: Final = lazy(
     rf"(?P<strong>[。;!?\n]+|(?<![0-9a-z])\.(?=\s|$)|(?<=[a-z]{{3}})\.(?=\s|$)|(?:,\s*)?(?:然后|并且|同时|另外|还有|顺便|接着|此外|以及)(?:再|请|帮我)?"
     rf"|(?<![一用别要必])再(?={_COMMAND_ZH})|(?:,\s*)?\b(?:and )?(?:then|also|additionally|plus)\b(?= {_COMMAND_EN})|(?:,\s*)?\band (?={_COMMAND_EN}))"
     rf"|(?P<weak>,(?!\d{{3}})|、(?=.{{0,8}}\d)|(?:和|并)(?={_COMMAND_ZH}))"

@@ -10,6 +10,8 @@ import re
 from functools import cache
 from typing import Final
 
+from fencepost_intents.patterns import lazy
+
 _ZH_NOTE: Final = r"(?:提醒|闹钟|闹铃|待办|备忘|日程|行程|日历|行事历|代办)"
 _ZH_ASK: Final = r"(?:哪些|什么|几个|多少|任何|啥|哪几个|没有|没)"
 _ZH_LANG: Final = (
@@ -44,9 +46,9 @@ ZH: Final[tuple[tuple[str, str], ...]] = (
     ("reminder.list", r"(?:有|安排了)(?:什么|哪些|几个|没有|啥)(?:会议|会要开|会|安排|活动|约会|事情?|行程|计划)|(?:有会|有安排|有约|有会议|有活动|有事)(?:吗|么)|(?:安排|计划|行程)(?:是什么|是啥|有哪些|怎么样|如何)|什么时候有(?:会|空)|下一?个(?:会议|会|日程|安排)(?:是|在)|(?:日程表?|日历|行事历)(?:上|里|中)?[^。，,]{0,8}有(?:什么|啥|哪些)"),
     ("reminder.create", r"提醒(?:一下|下)?(?:我们|我|咱们|咱|自己|本人|俺)(?!过|了)(?:一下|一声|下)?"),
     ("reminder.create", r"(?:给|跟|为)我(?:发|来|设|弄|做|加|定|建)?(?:一?个|一下|条|一条)?提醒"),
-    ("reminder.create", rf"(?:设|定|订|上|调|建|加|弄|来|开|搞|整|安排|添加|新建|创建|增加|预约|新增|添|记|做|起)(?:置|定|立|好|了|一下)*(?:一?个|一下|下|一条|条|一场)*[^。，,？?]{{0,24}}?(?:闹钟|闹铃|提醒|日程|行程|待办|备忘|事件|倒计时|计时器|定时器|行事历|代办)"),
+    ("reminder.create", r"(?:设|定|订|上|调|建|加|弄|来|开|搞|整|安排|添加|新建|创建|增加|预约|新增|添|记|做|起)(?:置|定|立|好|了|一下)*(?:一?个|一下|下|一条|条|一场)*[^。，,？?]{0,24}?(?:闹钟|闹铃|提醒|日程|行程|待办|备忘|事件|倒计时|计时器|定时器|行事历|代办)"),
     ("reminder.create", r"(?:安排|预约|预定|(?<![纽大节预条契])约|组织|召集)(?:一?个|一下|下|一场|场)?[^。，,？?]{0,16}?(?:会议|会面|电话会|碰头会|例会|面试|聚会|约会|见面|开会|会)(?!员|计)"),
-    ("reminder.create", rf"(?:加|添加|放|写|记|存|添)(?:到|进|入|在)(?:我的?)?(?:日历|日程|行事历|备忘录|待办|清单|提醒)|(?:日历|日程表?|行事历|备忘录?|待办)(?:上|里|中)?(?:加|添加|安排|记|写|新增)"),
+    ("reminder.create", r"(?:加|添加|放|写|记|存|添)(?:到|进|入|在)(?:我的?)?(?:日历|日程|行事历|备忘录|待办|清单|提醒)|(?:日历|日程表?|行事历|备忘录?|待办)(?:上|里|中)?(?:加|添加|安排|记|写|新增)"),
     ("reminder.create", r"(?:叫|喊|催|通知|呼)(?:一下)?(?:我|我们)(?:一声|一下|起床|起来|醒来)?(?!叫|做)|叫醒我"),
     ("reminder.create", r"(?:帮我|给我|请|麻烦)?(?:记一下|记着|记住|记下来|记下)(?!账|这笔)"),
     ("reminder.create", r"(?:记得|别忘[了记]?(?![了记])|不要忘[了记]?(?![了记])|勿忘|切记)(?:要|去)?(?!要?提醒)"),
@@ -71,7 +73,7 @@ EN: Final[tuple[tuple[str, str], ...]] = (
     ("translate", rf"\bwhat(?:'s| is| does| do| would| are)?\b[^.?]{{0,60}}?\b(?:called|mean|say|said|word for|words? for|translated|call)\b[^.?]{{0,60}}?\bin {EN_LANG}\b|\b(?:say|put|write|convert|render|turn|change)\b[^.?]{{1,80}}?\b(?:in|into|to) {EN_LANG}\b|\b(?:in|into) {EN_LANG}[,:]|\bhow (?:do|would) {EN_LANG} (?:people |speakers )?say\b|\bmean in {EN_LANG}\b|\bhow (?:can|do|does|could|would|should|to|might)\b[^.?]{{1,60}}?\bin {EN_LANG}\s*[?.]?$|\bwhat(?:'s| is| are|s| would be)\b[^.?]{{1,60}}?\bin {EN_LANG}\s*[?.]?$|\b{EN_LANG} for ['\"]?\w+"),
     ("reminder.cancel", rf"\b(?:cancel|delete|remove|clear|erase|drop|dismiss|get rid of|turn off|disable|take (?:off|out)|scrap|unset|stop|wipe|kill|scratch|take)\b(?! reminding)[^.?]{{0,50}}?\b{_EN_NOTE}\b|\bstop reminding (?:me|us)\b|\b(?:don't|do not) (?:remind|wake) me\b[^.?]{{0,60}}\b(?:anymore|any more|any longer)\b"),
     ("reminder.change", rf"\b(?:move|change|push|reschedule|postpone|delay|shift|update|edit|bring|modify|switch|snooze|extend|adjust|put off|rename|bump)\b[^.?]{{0,50}}?\b{_EN_NOTE}\b|\bsnooze\b|\breschedule\b"),
-    ("reminder.list", rf"\b(?:what|which|when|where|how many|do i have|did i (?:set|have|make|create)|have i (?:set|got)|is there|are there|any|show|list|check|read|display|view|see|tell me|give me|look up|pull up|find|open|bring up|go over|review)\b(?!\s*(?:a reminder to|me to))[^.?]{{0,40}}?\b(?:reminders?|alarms?|timers?|to-?dos?|to do list|calendar|appointments?|meetings?|agenda|schedule|scheduled)\b|\bmy (?:reminders|alarms|calendar|appointments|meetings)\b(?=[^.]{{0,30}}$)|^(?:all )?(?:reminders|alarms)\b"),
+    ("reminder.list", r"\b(?:what|which|when|where|how many|do i have|did i (?:set|have|make|create)|have i (?:set|got)|is there|are there|any|show|list|check|read|display|view|see|tell me|give me|look up|pull up|find|open|bring up|go over|review)\b(?!\s*(?:a reminder to|me to))[^.?]{0,40}?\b(?:reminders?|alarms?|timers?|to-?dos?|to do list|calendar|appointments?|meetings?|agenda|schedule|scheduled)\b|\bmy (?:reminders|alarms|calendar|appointments|meetings)\b(?=[^.]{0,30}$)|^(?:all )?(?:reminders|alarms)\b"),
     ("reminder.list", r"\b(?:what|anything|something)(?:'s| is| do i have)?\b[^.?]{0,20}?\b(?:scheduled|planned|going on|coming up|on my (?:calendar|schedule|agenda|plate)|lined up|booked)\b|\b(?:am i|are we) (?:free|busy|available|booked)\b|\bwhen(?:'s| is| are) (?:my|our|the) (?:next |upcoming )?(?:\w+ )?(?:appointments?|meetings?|dentist|interview|call|events?|class|reservation|doctor|birthday|anniversary|party|game|practice|lunch|dinner)\b|\bwhat do i have (?:on|for|this|next|tomorrow|planned|scheduled)\b|\bwhat did i (?:ask|want|tell|need) (?:you )?(?:to )?(?:be )?remind|\bwhat'?s (?:happening|next) (?:on|today|tomorrow)\b|\bwhat (?:am i|are we) (?:doing|up to)\b"),
     ("reminder.create", r"\bremind(?:er)? (?:me|us|myself)\b|\breming me\b|\bremidn me\b|\bremimd me\b|\bget me to remember\b|\bhelp me (?:to )?remember\b|\b(?:don't|dont|do not|never) let me forget\b|\bmake sure (?:that )?i (?:don't forget|remember|don't miss)\b|\bi (?:need|want|have) to remember to\b|\bremember to\b"),
     ("reminder.create", r"\b(?:set|create|make|add|put|schedule|start|need|want|give me|get me|have|new|place|leave|program|turn on|setup|set up|enter|activate|do)\b(?: me| up| in| for me)*[^.?,]{0,60}?\b(?:reminders?|alarms?|timers?|to-?do|countdown)\b"),
@@ -94,4 +96,4 @@ EN: Final[tuple[tuple[str, str], ...]] = (
 @cache
 def compiled(language: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
     """The patterns of a language, compiled once."""
-    return tuple((intent, re.compile(source, 0 if language == "zh" else re.ASCII)) for intent, source in (ZH if language == "zh" else EN))
+    return tuple((intent, lazy(source, 0 if language == "zh" else re.ASCII)) for intent, source in (ZH if language == "zh" else EN))

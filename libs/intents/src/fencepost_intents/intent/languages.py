@@ -9,6 +9,7 @@ from typing import Final
 from fencepost_intents.intent.clauses import quoted_spans
 from fencepost_intents.intent.cues import EN_LANG
 from fencepost_intents.numbers import EN_ONES, EN_TENS, read_zh
+from fencepost_intents.patterns import lazy
 from fencepost_intents.result import SlotValue, Span
 
 # BCP 47 code -> names in both languages.
@@ -23,18 +24,18 @@ _CODES: Final[Mapping[str, str]] = {
 }  # fmt: skip
 NAMES: Final[dict[str, str]] = {name: code for code, names in _CODES.items() for name in names.split("|")}
 _ANY: Final = "|".join(sorted((re.escape(name) for name in NAMES), key=len, reverse=True))
-_TARGET: Final = re.compile(
+_TARGET: Final = lazy(
     rf"(?:成|为|到|作|用|译|翻|转|换)\s?({_ANY})|(?:\binto|\bto|\bin|->|→)\s+({_ANY})\b|\b({_ANY})\s+(?:word|words|term|phrase|translation|for|equivalent|version)\b|({_ANY})(?:怎么|如何|咋|怎样|是什么|叫什么|版|翻译|应该|的?单词)|的({_ANY})|({_ANY})"
 )
-_PAGES: Final = re.compile(r"(\d{1,3}|[一二两三四五六七八九十百]{1,4})\s?(?:页|张|p(?:ages?)?\b)|\b(\d{1,3}|[a-z]+(?:-[a-z]+)?)[ -](?:slides?|pages?)\b|\b(\d{1,3})p\b")
-EMAIL: Final = re.compile(r"[a-z0-9][a-z0-9._%+-]*@[a-z0-9-]+(?:\.[a-z0-9-]+)+")
-_ZH_TO: Final = re.compile(r"(?:给|向|跟|致)([^\s,，。:：、给]{1,10}?)(?=写|发|起草|回|拟|寄|的邮件|一封|email|发送|说|\s|,|，|$)")
-_EN_TO: Final = re.compile(r"\b(?:e-?mail|mail|message|reply|respond) (?:to )?((?:my |our |the )?[a-z][\w.'-]*)|\bto ((?:my |our |the )?[a-z][\w.'-]*)")
-_NOT_PEOPLE: Final = frozenset("me a an the about that saying asking for of regarding with and be say ask tell him them let write draft go get do make".split())
-_ZH_WITH: Final = re.compile(r"(?:和|跟|与|同)([\u4e00-\u9fffA-Za-z]{1,6}?)(?=(?:的|一起|开|见|吃|聊|讨论|通|碰|面|打|约|视频|谈|确认|对|去|看))")
-_EN_WITH: Final = re.compile(r"\bwith ((?:my |the |our )?[A-Za-z]\w*(?:(?:,? and |, | & )[A-Z]\w*)*)")
-_COLON: Final = re.compile(r"[:：]\s*")
-_ZH_OBJECT: Final = re.compile(r"(?:把|将)(?:下面|以下|这|那|这段|这句|下面这段|这个)?(?:段|句|个|些)?(?:话|文字|内容|单词|词|句子|文本|短语)?")
+_PAGES: Final = lazy(r"(\d{1,3}|[一二两三四五六七八九十百]{1,4})\s?(?:页|张|p(?:ages?)?\b)|\b(\d{1,3}|[a-z]+(?:-[a-z]+)?)[ -](?:slides?|pages?)\b|\b(\d{1,3})p\b")
+EMAIL: Final = lazy(r"[a-z0-9][a-z0-9._%+-]*@[a-z0-9-]+(?:\.[a-z0-9-]+)+")
+_ZH_TO: Final = lazy(r"(?:给|向|跟|致)([^\s,，。:：、给]{1,10}?)(?=写|发|起草|回|拟|寄|的邮件|一封|email|发送|说|\s|,|，|$)")
+_EN_TO: Final = lazy(r"\b(?:e-?mail|mail|message|reply|respond) (?:to )?((?:my |our |the )?[a-z][\w.'-]*)|\bto ((?:my |our |the )?[a-z][\w.'-]*)")
+_NOT_PEOPLE: Final = frozenset(["me", "a", "an", "the", "about", "that", "saying", "asking", "for", "of", "regarding", "with", "and", "be", "say", "ask", "tell", "him", "them", "let", "write", "draft", "go", "get", "do", "make"])
+_ZH_WITH: Final = lazy(r"(?:和|跟|与|同)([\u4e00-\u9fffA-Za-z]{1,6}?)(?=(?:的|一起|开|见|吃|聊|讨论|通|碰|面|打|约|视频|谈|确认|对|去|看))")
+_EN_WITH: Final = lazy(r"\bwith ((?:my |the |our )?[A-Za-z]\w*(?:(?:,? and |, | & )[A-Z]\w*)*)")
+_COLON: Final = lazy(r"[:：]\s*")
+_ZH_OBJECT: Final = lazy(r"(?:把|将)(?:下面|以下|这|那|这段|这句|下面这段|这个)?(?:段|句|个|些)?(?:话|文字|内容|单词|词|句子|文本|短语)?")
 
 
 def target_language(norm: str, window: Span) -> SlotValue | None:
@@ -93,7 +94,7 @@ def attendees(text: str, norm: str, window: Span, zh: bool) -> SlotValue | None:
     return SlotValue([name for name in names if name], found.span(1))
 
 
-_SAID: Final = re.compile(rf"\b(?:say|write|pronounce|express|spell|call|called|is|are|put|mean|does|translate|what's|whats|people call|word for|for)\s+(.{{1,200}}?)\s+(?:called |mean |said )?(?:in|into|to) {EN_LANG}\b")
+_SAID: Final = lazy(rf"\b(?:say|write|pronounce|express|spell|call|called|is|are|put|mean|does|translate|what's|whats|people call|word for|for)\s+(.{{1,200}}?)\s+(?:called |mean |said )?(?:in|into|to) {EN_LANG}\b")
 
 
 def said_in(text: str, norm: str, window: Span) -> SlotValue | None:

@@ -7,18 +7,20 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-_ZH_MOVED: Final = re.compile(
+from fencepost_intents.patterns import lazy
+
+_ZH_MOVED: Final = lazy(
     r"花了|花费|花掉|花去|用了|用掉|付了|付款|支付|付掉|付过|交了|缴了|缴费|交费|买了|买的|刷了|充了|充值|转了|转给了|收到|收了|收入|到账|入账|发工资|工资|退款|退了|退回|赚了|挣了|"
     r"报销|吃了|喝了|还了|借给|捐了|打赏|红包|奖金|消费|一共|总共|共计|合计|支出|扣了|扣费|请客|随礼|份子钱|下单|订了|租了|打了|加了|看了|修了|剪了|洗了|AA|aa|(?:买|吃|喝|坐|打|交|充|付|加)[^,]{1,8}$"
 )
-_ZH_NOT_MOVED: Final = re.compile(
+_ZH_NOT_MOVED: Final = lazy(
     r"想买|想要|想花|要买|打算|准备|计划|预算|如果|要是|多少|价格|售价|卖(?!了)|值(?:多少|得)|能不能|可以吗|吗[?]?$|[?]|以内|以下|之内|便宜|推荐|多贵|汇率|等于|换算|换成|兑换|股价|借我|左右的|级别|"
     r"需要|应该|必须|得花|可能|大概要|还差|存款|余额|打折|优惠|折|起步价|起售|月薪|年薪|彩票|中奖|希望|梦想|就好了|什么|哪|不对|改成|应该是|记错|那笔|要花|得付|该付|待付|未付|没付|还没|别买|不买|不想|太贵|帮我转|转账(?!了)|转给(?!了)"
 )
-_EN_MOVED: Final = re.compile(
+_EN_MOVED: Final = lazy(
     r"\b(?:spent|paid|payed|bought|cost(?: me)?|costs me|purchased|donated|tipped|got|received|earned|made|withdrew|charged|ordered|gave|lent|sold|refunded|refund|reimbursed|splurged|dropped|shelled out|was|were|came to|expense|income|salary|paycheck|used|blew|spend|topped up|ran me|set me back|picked up|grabbed|rented|booked|subscribed|split)\b"
 )
-_EN_NOT_MOVED: Final = re.compile(
+_EN_NOT_MOVED: Final = lazy(
     r"\b(?:want|wanna|would like|i'd like|going to|gonna|plan to|planning|need|should|if|how much|how many|can i|could|can you|would|transfer|send|deposit|wire|budget|worth|price|prices|convert|exchange|will|under|less than|cheaper|around|per hour|hourly|owe|owes|afford|maybe|might|cheap|find|looking for|search|rate|win|won|lottery|lend me|what is|what's|is it|are there|does|do you|do they|minimum|limit|balance|have to|must|invoice|quote|order|book|move|withdraw|make a payment|pay my|pay the|pay off|bill is|due|wish|should be|wrong|change|save up|get me|buy me)\b|[?]|^\s*(?:did|have|has|do|does|is|are|am|was|were)\b"
 )
 
@@ -42,9 +44,9 @@ CATEGORIES: Final[Mapping[str, str]] = {
                 "clothes|clothing|jacket|shoes|shirt|dress|jeans|shopping|amazon|phone|laptop|furniture|electronics|headphones",
     "personal": "理发|剪头发|美容|美甲|洗澡|按摩|haircut|salon|spa|massage",
 }  # fmt: skip
-_REFUND: Final = re.compile(r"退款|退了|退回|退钱|返现|\brefund(?:ed)?\b|\breimburse(?:d|ment)?\b|\bcash ?back\b")
-_INCOME: Final = re.compile(r"发工资|工资|薪水|奖金|收入|收到(?!货|账单)|到账|入账|进账|赚了|挣了|分红|稿费|报销到|\b(?:received|earned|salary|paycheck|income|got paid|bonus|sold|wages|paid me)\b")
-_SHARED: Final = re.compile(r"\baa\b|aa(?:制)?|每人|人均|平摊|平分|均摊|各付|分摊|\bsplit\b|\beach\b|\bper person\b|\bdivided\b|\bapiece\b|\bgo(?:ing)? dutch\b|\bshared (?:by|between|among)\b")
+_REFUND: Final = lazy(r"退款|退了|退回|退钱|返现|\brefund(?:ed)?\b|\breimburse(?:d|ment)?\b|\bcash ?back\b")
+_INCOME: Final = lazy(r"发工资|工资|薪水|奖金|收入|收到(?!货|账单)|到账|入账|进账|赚了|挣了|分红|稿费|报销到|\b(?:received|earned|salary|paycheck|income|got paid|bonus|sold|wages|paid me)\b")
+_SHARED: Final = lazy(r"\baa\b|aa(?:制)?|每人|人均|平摊|平分|均摊|各付|分摊|\bsplit\b|\beach\b|\bper person\b|\bdivided\b|\bapiece\b|\bgo(?:ing)? dutch\b|\bshared (?:by|between|among)\b")
 
 
 def reports_money(clause: str, zh: bool, amounts: int) -> bool:
@@ -65,7 +67,7 @@ def _category_rules() -> tuple[tuple[str, re.Pattern[str]], ...]:
         parts = words.split("|")
         zh = [word for word in parts if not word.isascii()]
         en = [re.escape(word) for word in parts if word.isascii()]
-        rules.append((name, re.compile("|".join([*zh, rf"\b(?:{'|'.join(en)})\b"]))))
+        rules.append((name, lazy("|".join([*zh, rf"\b(?:{'|'.join(en)})\b"]))))
     return tuple(rules)
 
 

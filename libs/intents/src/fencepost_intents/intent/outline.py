@@ -7,6 +7,7 @@ as payload (a text to translate, a reminder's title) begins no request of its ow
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -180,7 +181,8 @@ class _Reading:
 
     def _is_parallel(self, clause: Clause, last: Request) -> bool:
         """提醒我九点开会，十一点交报告: a second time with a second thing to do."""
-        starts = [one for one in self.seen.times if one[2] and clause.start <= one[0] <= clause.start + 4 and one[1] <= clause.end]
+        times = self._times_in(clause)
+        starts = [one for one in times if one[2] and one[0] <= clause.start + 4]
         if guards.CORRECTED.search(self.masked, last.cue.end, clause.end):
             return False
         if not starts or not self._has_time_in(last.start, last.end):
@@ -190,7 +192,7 @@ class _Reading:
         return len(rest) >= 2 and bool(title)
 
     def _is_time_alone(self, clause: Clause) -> bool:
-        inside = [one for one in self.seen.times if clause.start <= one[0] and one[1] <= clause.end]
+        inside = self._times_in(clause)
         if not inside:
             return False
         rest = self.masked[clause.start : inside[0][0]] + self.masked[inside[-1][1] : clause.end]
@@ -199,17 +201,24 @@ class _Reading:
     def _extend(self, clause: Clause) -> None:
         self.found[-1] = replace(self.found[-1], end=clause.end)
 
+    def _times_in(self, clause: Clause) -> list[tuple[int, int, bool]]:
+        first = bisect_left(self.seen.times, (clause.start, 0, False))
+        last = bisect_left(self.seen.times, (clause.end, 0, False))
+        return [one for one in self.seen.times[first:last] if one[1] <= clause.end]
+
     def _has_time(self, clause: Clause) -> bool:
         return self._has_time_in(clause.start, clause.end)
 
     def _has_time_in(self, start: int, end: int) -> bool:
-        return any(start <= one[0] and one[1] <= end for one in self.seen.times)
+        first = bisect_left(self.seen.times, (start, 0, False))
+        return first < len(self.seen.times) and self.seen.times[first][1] <= end
 
     def _amounts_in(self, clause: Clause) -> int:
         return self._amounts_between(clause.start, clause.end)
 
     def _amounts_between(self, start: int, end: int) -> int:
-        return sum(start <= one[0] and one[1] <= end for one in self.seen.amounts)
+        first = bisect_left(self.seen.amounts, (start, 0))
+        return sum(one[1] <= end for one in self.seen.amounts[first : bisect_left(self.seen.amounts, (end, 0))])
 
     def _cue(self, clause: Clause) -> Cue | None:
         """The earliest cue of a clause; at one place, the first of the table."""

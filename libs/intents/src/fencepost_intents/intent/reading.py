@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -13,6 +12,7 @@ from fencepost_intents.language import language_of, normalize
 from fencepost_intents.lexer import Tokens, lex
 from fencepost_intents.money.currency import Place
 from fencepost_intents.money.reader import FoundAmount, plain_amounts, read_amounts
+from fencepost_intents.patterns import lazy
 from fencepost_intents.result import Span, TimeResult
 from fencepost_intents.time.holidays import HolidayTable
 from fencepost_intents.time.model import Expr, Setting
@@ -20,8 +20,9 @@ from fencepost_intents.time.reader import read_times
 from fencepost_intents.time.resolve import resolve
 from fencepost_intents.time.zones import zone_info
 
-_WAKE: Final = re.compile(r"起床|叫醒|闹钟|闹铃|晨跑|早起|醒来|\bwake\b|\balarm\b|\bget up\b|\bbreakfast\b|早餐|早饭|早读|上班打卡")
-_DINNER: Final = re.compile(r"晚饭|晚餐|夜宵|晚会|晚宴|看电影|演唱会|\bdinner\b|\bsupper\b|\bparty\b|\bmovie\b|\bdrinks\b|\bconcert\b|\bdate night\b|\bbedtime\b|睡觉")
+_WAKE: Final = lazy(r"起床|叫醒|闹钟|闹铃|晨跑|早起|醒来|\bwake\b|\balarm\b|\bget up\b|\bbreakfast\b|早餐|早饭|早读|上班打卡")
+_DINNER: Final = lazy(r"晚饭|晚餐|夜宵|晚会|晚宴|看电影|演唱会|\bdinner\b|\bsupper\b|\bparty\b|\bmovie\b|\bdrinks\b|\bconcert\b|\bdate night\b|\bbedtime\b|睡觉")
+_HINT_REACH: Final = 400  # code points; a longer text is a paste, where one word tells nothing of all its times
 _GLUE: Final = frozenset("s@,(")
 
 
@@ -69,8 +70,8 @@ class Reading:
         """The setting of a request: its direction in time, and what its words hint at."""
         tz = zone_info(self.zone) if self.zone else self.reference.tzinfo
         assert tz is not None
-        words = self.norm if window is None else self.norm[window[0] : window[1]]
-        hint = "dinner" if _DINNER.search(words) else "wake" if _WAKE.search(words) else None
+        window = window or (0, min(len(self.norm), _HINT_REACH))
+        hint = "dinner" if _DINNER.search(self.norm, *window) else "wake" if _WAKE.search(self.norm, *window) else None
         local = self.reference.astimezone(tz)
         return Setting(local, tz, direction, self.language, self.zone, self.locale, self.holidays, hint)
 

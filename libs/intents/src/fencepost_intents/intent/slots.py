@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from decimal import Decimal
@@ -15,21 +14,22 @@ from fencepost_intents.intent.reading import Reading
 from fencepost_intents.intent.titles import cut
 from fencepost_intents.money.reader import FoundAmount
 from fencepost_intents.numbers import EN_ONES, read_zh
+from fencepost_intents.patterns import lazy
 from fencepost_intents.result import AmountResult, SlotValue
 
 Slots = tuple[dict[str, Any], tuple[str, ...]]
 
-_ZH_SPENT: Final = re.compile(
+_ZH_SPENT: Final = lazy(
     r"记(?:一|1)?(?:笔|账|个账|一下账|录一?笔)|帮我|记一下|花了|花费了?|花掉|用了|付了|支付了?|一共|总共|共计|合计|添加|新增|(?:一)?[笔条](?:支出|收入)|支出|消费了?|我|了$|钱$|收到|给我|请|入账|AA|aa|每人|人均"
 )
-_EN_SPENT: Final = re.compile(
+_EN_SPENT: Final = lazy(
     r"\b(?:i|we|just|spent|paid|bought|cost(?:s)? me|cost|purchased|log|record|note|add|enter|track|an?|the|my|expense|expenses|of|for|on|was|were|came to|got|received|it|that|please|in|to|at|from|another|about)\b(?=[^a-z]*$)|^\s*(?:(?:i|we|just|have|had|also|spent|paid|bought|purchased|log|record|note|add|enter|track|an|a|the|my|expense|expenses|purchase|payment|of|for|on|got|received|please|another|put down|down)\b\s*)+"
 )
-_EN_WAYS: Final = re.compile(r"\bsplit (?:it )?(?:between |among |by )?(\d+|[a-z]+)(?: ways| people| of us)?|\b(\d+) ways|\bdivided by (\d+)")
-_ZH_WAYS: Final = re.compile(r"(\d+|[一二两三四五六七八九十]+)(?:个)?(?:人|位)")
-_TOPIC_ZH: Final = re.compile(r"(?:关于|介绍|主题是|主题为|主题|内容是|讲|讲述|说明)(?P<topic>[^,。，]{1,60}?)(?=的?(?:ppt|幻灯片|演示|slides|简报|课件|[,。，]|$))")
-_TOPIC_EN: Final = re.compile(r"\b(?:about|on|regarding|covering|for|titled|called|introducing)\b (?P<topic>[^,.]{1,80}?)(?=\s+(?:with|in|using|of) (?:about )?\d|\s+with\b|[,.]|$)")
-_PAGES_WORD: Final = re.compile(r"\b(?:with )?\d+[ -](?:slides?|pages?)\b")
+_EN_WAYS: Final = lazy(r"\bsplit (?:it )?(?:between |among |by )?(\d+|[a-z]+)(?: ways| people| of us)?|\b(\d+) ways|\bdivided by (\d+)")
+_ZH_WAYS: Final = lazy(r"(\d+|[一二两三四五六七八九十]+)(?:个)?(?:人|位)")
+_TOPIC_ZH: Final = lazy(r"(?:关于|介绍|主题是|主题为|主题|内容是|讲|讲述|说明)(?P<topic>[^,。，]{1,60}?)(?=的?(?:ppt|幻灯片|演示|slides|简报|课件|[,。，]|$))")
+_TOPIC_EN: Final = lazy(r"\b(?:about|on|regarding|covering|for|titled|called|introducing)\b (?P<topic>[^,.]{1,80}?)(?=\s+(?:with|in|using|of) (?:about )?\d|\s+with\b|[,.]|$)")
+_PAGES_WORD: Final = lazy(r"\b(?:with )?\d+[ -](?:slides?|pages?)\b")
 
 
 def ledger_slots(reading: Reading, request: Request, found: list[FoundAmount]) -> Slots:
@@ -146,8 +146,8 @@ def translate_slots(reading: Reading, request: Request) -> Slots:
     return slots, () if language else ("target_language",)
 
 
-_OBJECT: Final = re.compile(r"(?:把|将)(?P<words>[^。]{1,400}?)(?:翻译|翻成|译成|译为|译作|翻作)|(?:里|中)面?(?P<inner>[^。，,]{1,24}?)(?:怎么|如何|咋)(?:说|讲|写|念)|(?P<latin>[a-z][a-z '-]{1,60}?)\s?(?:是|有)?(?:什么|啥)意思")
-_POINTS: Final = re.compile(r"^(?:下面|以下|上面|这|那|它|此|下列|如下)[^,]{0,8}$|^(?:这|那)?(?:段|句|个|些|篇)(?:话|文字|内容|词|句子)?$")
+_OBJECT: Final = lazy(r"(?:把|将)(?P<words>[^。]{1,400}?)(?:翻译|翻成|译成|译为|译作|翻作)|(?:里|中)面?(?P<inner>[^。，,]{1,24}?)(?:怎么|如何|咋)(?:说|讲|写|念)|(?P<latin>[a-z][a-z '-]{1,60}?)\s?(?:是|有)?(?:什么|啥)意思")
+_POINTS: Final = lazy(r"^(?:下面|以下|上面|这|那|它|此|下列|如下)[^,]{0,8}$|^(?:这|那)?(?:段|句|个|些|篇)(?:话|文字|内容|词|句子)?$")
 
 
 def _zh_object(reading: Reading, window: tuple[int, int]) -> SlotValue | None:
@@ -191,7 +191,7 @@ def presentation_slots(reading: Reading, request: Request) -> Slots:
         slots["title"] = SlotValue(reading.text[span[0] : span[1]].strip(), span)
     else:
         removed = [count.span] if count is not None and count.span else []
-        shell = re.compile(r"(?:请|帮我|麻烦|给我)?(?:做|制作|生成|创建|写|准备|弄|整|搞|设计)(?:一?[个份套])?|(?:的)?(?:ppt|幻灯片|演示文稿|演示稿|slides?|简报|课件|keynote)|\b(?:make|create|build|prepare|generate|design|draft|an?|the|me|presentation|powerpoint|slide ?deck|slides?|deck|ppt|please|can you)\b")
+        shell = lazy(r"(?:请|帮我|麻烦|给我)?(?:做|制作|生成|创建|写|准备|弄|整|搞|设计)(?:一?[个份套])?|(?:的)?(?:ppt|幻灯片|演示文稿|演示稿|slides?|简报|课件|keynote)|\b(?:make|create|build|prepare|generate|design|draft|an?|the|me|presentation|powerpoint|slide ?deck|slides?|deck|ppt|please|can you)\b")
         removed += [one.span() for one in shell.finditer(reading.norm, *window)]
         title = cut(reading.text, reading.norm, window, removed, reading.zh)
         if title is not None:
@@ -208,7 +208,7 @@ def document_slots(reading: Reading, request: Request) -> Slots:
     return slots, ()
 
 
-_DOCUMENT: Final = re.compile(
+_DOCUMENT: Final = lazy(
     r"(?:这份|这个|这篇|该|那份|上传的|附件(?:里|中)?的?)?(?:文档|文件|合同|协议|附件|报告|pdf|论文|文章|白皮书|手册|资料|表格)|"
     r"\b(?:the |this |that |my |attached |these )*(?:document|contract|pdf|file|report|attachment|paper|agreement|manual|spreadsheet|proposal|lease|article)s?\b"
 )

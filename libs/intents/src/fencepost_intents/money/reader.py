@@ -14,16 +14,17 @@ from typing import Any, Final
 from fencepost_intents.lexer import Tokens
 from fencepost_intents.money.currency import Place, settle
 from fencepost_intents.numbers import Number
+from fencepost_intents.patterns import lazy
 from fencepost_intents.result import AmountResult
 
 # Kinds: n number, * "about", C currency, K 块, J tenths (毛) and cents, f 分, h half, & and, t to.
-_SUFFIXED: Final = re.compile(
+_SUFFIXED: Final = lazy(
     r"(?P<n>n)(?P<about>\*)?(?P<unit>[CK])"
     r"(?:(?P<half>h)|(?P<tenths>n)(?P<j>J)(?:(?P<hundredths>n)f?)?|(?P<cents>n)f|&?(?P<and>n)(?P<c>J)|(?P<rest>n)(?![uygmdckKCJ*hx/tzo%]))?"
 )
-_PREFIXED: Final = re.compile(r"(?P<unit>C)(?:t|!)?(?P<n>n)(?P<more>t(?P<high>n))?(?P<again>C)?(?:&?(?P<and>n)(?P<c>J))?")
-_RANGE: Final = re.compile(r"(?P<low>n)(?:K|C)?t(?P<n>n)(?P<unit>[CK])")
-_SMALL: Final = re.compile(r"(?P<n>n)(?P<unit>J)(?:(?P<hundredths>n)f?(?![uygmdckKCJ]))?")
+_PREFIXED: Final = lazy(r"(?P<unit>C)(?:t|!)?(?P<n>n)(?P<more>t(?P<high>n))?(?P<again>C)?(?:&?(?P<and>n)(?P<c>J))?")
+_RANGE: Final = lazy(r"(?P<low>n)(?:K|C)?t(?P<n>n)(?P<unit>[CK])")
+_SMALL: Final = lazy(r"(?P<n>n)(?P<unit>J)(?:(?P<hundredths>n)f?(?![uygmdckKCJ]))?")
 _TENTH, _HUNDREDTH = Decimal("0.1"), Decimal("0.01")
 
 

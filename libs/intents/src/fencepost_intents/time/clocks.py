@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from fencepost_intents.lexer import Tokens
 from fencepost_intents.numbers import Number
+from fencepost_intents.patterns import lazy
 from fencepost_intents.time.model import Clock
 
 # A bare English hour is one only after a word that leads to a time; never before a unit, a currency or a count.
@@ -178,7 +179,7 @@ def _noon(part: Any) -> Clock | None:
     return Clock(24, exact=True, written="midnight") if part == "midnight" else None
 
 
-_PLAIN: Final = re.compile(r"(n)(n)?" + _BARE)
+_PLAIN: Final = lazy(r"(n)(n)?" + _BARE)
 _Build = Callable[..., "Clock | None"]
 _TABLE: Final[tuple[tuple[str, _Build], ...]] = (
     (r"(n)ch", _zh_half), (r"(n)c(n)k", _zh_quarters), (r"(n)c(n)f(?![KCJ])", _zh_minutes_said),
@@ -193,4 +194,4 @@ _TABLE: Final[tuple[tuple[str, _Build], ...]] = (
 _RULES: Final[dict[str, tuple[tuple[re.Pattern[str], _Build], ...]]] = {}
 for _source, _build in _TABLE:
     _first = _source.lstrip("(")[0]
-    _RULES[_first] = (*_RULES.get(_first, ()), (re.compile(_source), _build))
+    _RULES[_first] = (*_RULES.get(_first, ()), (lazy(_source), _build))

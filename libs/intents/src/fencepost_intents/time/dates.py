@@ -120,7 +120,7 @@ def _day_of_month(setting: Setting, day: int, months: int | None = None) -> Read
         target = add_months(first, months)
         return _one(target.replace(day=day))
     step = -1 if setting.direction < 0 else 1
-    for ahead in range(0, 12):
+    for ahead in range(12):
         target = add_months(first, step * ahead)
         if day > month_end(target).day:
             continue

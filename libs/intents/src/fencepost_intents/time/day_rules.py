@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from fencepost_intents.lexer import Tokens
 from fencepost_intents.numbers import Number
+from fencepost_intents.patterns import lazy
 from fencepost_intents.time.model import DateSpec
 
 _EN_PREFIX: Final = {"next": 1, "last": -1, "this": 0, "coming": 0}
@@ -435,4 +436,4 @@ for _source, _build in _TABLE:
     if _first.startswith("l?"):
         _firsts = "lj"
     for _kind in _firsts:
-        RULES[_kind] = (*RULES.get(_kind, ()), (re.compile(_source), _build))
+        RULES[_kind] = (*RULES.get(_kind, ()), (lazy(_source), _build))

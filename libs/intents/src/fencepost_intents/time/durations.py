@@ -9,11 +9,12 @@ from typing import Any, Final
 
 from fencepost_intents.lexer import Tokens
 from fencepost_intents.numbers import Number
+from fencepost_intents.patterns import lazy
 from fencepost_intents.time.model import Duration
 
 _HALF: Final = Decimal("0.5")
 # Kinds: n number, a article, h half, g 个, u unit, m 月, y 年, k quarter, f 分, & and, s of, # a few.
-_TERM: Final = re.compile(
+_TERM: Final = lazy(
     r"(?P<num>[na#])(?P<of>s)?(?P<mid>g?h|g|ah|&ah|&h)?(?P<unit>[umy])(?P<tail>h(?!s?[numy])|&ah(?!u)|&h(?!u))?"
     r"|(?P<half>h)s?[ag]?(?P<hunit>[umy])"
     r"|(?P<quarters>[na])(?P<kmid>g)?k(?:sau|su|su)?(?![t>Bn])"

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
 from fencepost_intents.lexer import Tokens
 from fencepost_intents.numbers import Number
+from fencepost_intents.patterns import lazy
 from fencepost_intents.time.clocks import read_clock
 from fencepost_intents.time.day_rules import read_day
 from fencepost_intents.time.durations import read_duration
@@ -19,7 +19,7 @@ from fencepost_intents.time.model import Clock, Duration, Expr
 from fencepost_intents.time.recur_rules import DAYS, read_recurrence
 
 _STARTS: Final = frozenset("LDWVMUEHXPTSQRrqpnaholjbBtFIk@^~s#xZwe4u")
-_NEGATED: Final = re.compile(r"(?:\bnot|n't|\bno need|\bwithout|不是|不用|不要|不必|不需要|别|非)(?: (?:be|a|an|repeat|to))*\s*$")
+_NEGATED: Final = lazy(r"(?:\bnot|n't|\bno need|\bwithout|不是|不用|不要|不必|不需要|别|非)(?: (?:be|a|an|repeat|to))*\s*$")
 _COUNTED: Final = frozenset("人件份位名张本杯次条只台辆套天")
 _LEFT_OVER: Final = frozenset("cmyuTfLk")
 _DAY_GRAIN: Final = frozenset(("day", "week", "fortnight", "workday", "month", "quarter", "year"))
@@ -90,9 +90,7 @@ class _Reader:
     def _lead(self, expr: Expr, at: int) -> int | None:
         """A word that leads a time: by, before, from, in. None when nothing can follow."""
         kind = self.kinds[at]
-        if kind == "b" or (kind == "B" and self._is_latin(at)):
-            expr.deadline = True
-        elif kind == "t" and self._is_latin(at) and self.norm[self.tokens.starts[at] :][:5] in ("until", "till ", "til "):
+        if kind == "b" or (kind == "B" and self._is_latin(at)) or (kind == "t" and self._is_latin(at) and self.norm[self.tokens.starts[at] :][:5] in ("until", "till ", "til ")):
             expr.deadline = True
         elif kind == "F":
             expr.ranged = True
@@ -103,9 +101,7 @@ class _Reader:
             return at
         elif kind == "s" and self.kinds[at + 1 : at + 2] in ("s", "", "."):
             return None
-        elif kind == "@":
-            return at
-        elif read_recurrence(self.tokens, at) or read_day(self.tokens, at):
+        elif kind == "@" or read_recurrence(self.tokens, at) or read_day(self.tokens, at):
             return at
         return at + 1
 
@@ -318,7 +314,7 @@ class _Reader:
     def _range(self, expr: Expr, at: int) -> int:
         """到 / to: a second day or clock ends a span."""
         kind = self.kinds[at : at + 1]
-        if kind not in ("t", "&") or expr.recurrence is not None and kind == "&" or expr.duration:
+        if kind not in ("t", "&") or (expr.recurrence is not None and kind == "&") or expr.duration:
             return at
         if kind == "&" and not expr.ranged:
             return at
@@ -365,13 +361,7 @@ class _Reader:
     def _trail(self, expr: Expr, at: int) -> int:
         """前, 内, 开始, and of a repetition: its end, its count, its exceptions, its start."""
         kind = self.kinds[at : at + 1]
-        if kind == "B" and not self._is_latin(at) and (expr.date or expr.clock):
-            expr.deadline = True
-            at += 1
-        elif kind == "b" and not self._is_latin(at):
-            expr.deadline = True
-            at += 1
-        elif kind == "N" and expr.date:
+        if (kind == "B" and not self._is_latin(at) and (expr.date or expr.clock)) or (kind == "b" and not self._is_latin(at)) or (kind == "N" and expr.date):
             expr.deadline = True
             at += 1
         elif kind == "v" and not self._is_latin(at) and expr.recurrence is None:
@@ -462,7 +452,7 @@ class _Reader:
             elif kind == "H" and self.tokens.values[at] == "*":
                 expr.except_dates += (("holidays",),)
                 at += 1
-            elif kind in "&s," and at > start or (kind == "s" and at == start):
+            elif (kind in "&s," and at > start) or (kind == "s" and at == start):
                 at += 1
             elif kind == "O" or kind == "A":
                 at += 1

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from fencepost_intents.lexer import Tokens
 from fencepost_intents.numbers import Number
+from fencepost_intents.patterns import lazy
 from fencepost_intents.time.model import Recurrence
 
 DAYS: Final = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
@@ -16,8 +17,8 @@ _FREQ: Final = {
     "second": ("SECONDLY", 1), "minute": ("MINUTELY", 1), "hour": ("HOURLY", 1), "day": ("DAILY", 1), "week": ("WEEKLY", 1),
     "fortnight": ("WEEKLY", 2), "month": ("MONTHLY", 1), "quarter": ("MONTHLY", 3), "year": ("YEARLY", 1),
 }  # fmt: skip
-_ROW: Final = re.compile(r"[&,]?s?([WVn])")
-_MONTH_DAYS: Final = re.compile(r"[&,]s?(?:(n)d|(o))(?!s*[MU])")
+_ROW: Final = lazy(r"[&,]?s?([WVn])")
+_MONTH_DAYS: Final = lazy(r"[&,]s?(?:(n)d|(o))(?!s*[MU])")
 
 
 def read_recurrence(tokens: Tokens, at: int) -> tuple[Recurrence, int] | None:
@@ -249,4 +250,4 @@ _RULES: Final[dict[str, tuple[tuple[re.Pattern[str], _Build], ...]]] = {}
 for _source, _build in _TABLE:
     _first = _source.removeprefix("(?<![np$])").lstrip("(").lstrip("\\")
     for _kind in ("s", "o") if _first.startswith("s?") else _first[0]:
-        _RULES[_kind] = (*_RULES.get(_kind, ()), (re.compile(_source), _build))
+        _RULES[_kind] = (*_RULES.get(_kind, ()), (lazy(_source), _build))
