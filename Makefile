@@ -29,6 +29,7 @@ $(STAMP): requirements.lock requirements-bootstrap.lock $(PACKAGES:%=%/pyproject
 	@test -x $(UV) || $(RUN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-bootstrap.lock
 	@$(UV) pip install --quiet --compile-bytecode --require-hashes -r requirements.lock
 	@$(UV) pip install --quiet --no-deps --no-build-isolation $(PACKAGES:%=-e %)
+	@$(RUN)/python -m compileall -q libs services $(wildcard modules)
 	@touch $@
 	@echo "installed"
 
