@@ -15,6 +15,7 @@ from fencepost_reconciler.loops.verify_chain import VerifyChain
 from fencepost_reconciler.main import make_loops
 from fencepost_runtime.settings import ReconcilerSettings
 from fencepost_runtime.system import SystemClock
+from fencepost_runtime.wake import BellEar
 from fencepost_runtime.wake.none import SilentPublisher
 from structlog.testing import capture_logs
 
@@ -72,7 +73,9 @@ async def test_every_loop_is_wired(lives: Lives) -> None:
     folder = Path(make_loops.__code__.co_filename).parent / "loops"
     written = {path.stem for path in folder.glob("*.py")} - {"__init__"}
     settings = ReconcilerSettings(database_url="postgresql://nobody@localhost/none")
-    wired = {loop.name for loop in make_loops(lives.reconciler, SilentPublisher(), SystemClock(), settings)}
+    ear = BellEar(settings)
+    loops = make_loops(lives.reconciler, SilentPublisher(), ear, SystemClock(), settings)
+    wired = {loop.name for loop in loops}
     assert wired == written
 
 

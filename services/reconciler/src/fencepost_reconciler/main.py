@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -20,7 +21,7 @@ from fencepost_runtime.loop import LoopStatus, RunOnce, run_every
 from fencepost_runtime.settings import ReconcilerSettings, load_settings
 from fencepost_runtime.system import SystemClock, SystemIds
 from fencepost_runtime.telemetry import set_up_telemetry
-from fencepost_runtime.wake import WakePublisher, make_publisher
+from fencepost_runtime.wake import BellEar, WakePublisher, make_publisher
 from fencepost_store import sweeps
 from fencepost_store.engine import make_engine
 from fencepost_store.transaction import Store
@@ -57,13 +58,14 @@ class Loop:
 
 
 def make_loops(
-    store: Store, publisher: WakePublisher, clock: Clock, settings: ReconcilerSettings
+    store: Store, publisher: WakePublisher, ear: BellEar, clock: Clock, settings: ReconcilerSettings
 ) -> list[Loop]:
-    """Every loop of a reconciler, with how often it runs."""
+    """Every loop of a reconciler, with how often it runs. The relay waits for its bell inside its round."""
+    relay = relay_outbox.RelayOutbox(store, publisher)
     grace = Grace(timedelta(seconds=settings.lease_seconds), clock)
     sweep = timedelta(seconds=settings.sweep_seconds)
     return [
-        Loop("relay_outbox", relay_outbox.RelayOutbox(store, publisher).run_once, relay_outbox.EVERY),
+        Loop("relay_outbox", relay_outbox.when_rung(relay, ear), timedelta(0)),
         Loop("expire_leases", expire_leases.ExpireLeases(store, grace).run_once, sweep),
         Loop("drain", drain.Drain(store, grace).run_once, drain.EVERY),
         Loop("fire_reminders", fire_reminders.FireReminders(store).run_once, fire_reminders.EVERY),
@@ -95,6 +97,15 @@ def _checks(
     return {"database": database, **watched}
 
 
+async def _hear(ear: BellEar, stop: asyncio.Event) -> None:
+    """Listen until `stop`; the ear itself knows no end."""
+    listening = asyncio.ensure_future(ear.run())
+    await stop.wait()
+    listening.cancel()
+    with suppress(asyncio.CancelledError):
+        await listening
+
+
 async def serve(settings: ReconcilerSettings, stop: asyncio.Event) -> None:
     """Run every loop and the health port until `stop`."""
     clock, ids = SystemClock(), SystemIds()
@@ -102,8 +113,8 @@ async def serve(settings: ReconcilerSettings, stop: asyncio.Event) -> None:
         settings.database_url, size=settings.database_pool_size, application="fencepost-reconciler"
     )
     store = Store(engine, ids)
-    publisher = make_publisher(settings)
-    loops = make_loops(store, publisher, clock, settings)
+    publisher, ear = make_publisher(settings), BellEar(settings)
+    loops = make_loops(store, publisher, ear, clock, settings)
     statuses = {loop.name: LoopStatus(loop.name) for loop in loops}
 
     def say_ready(port: int) -> None:
@@ -116,6 +127,7 @@ async def serve(settings: ReconcilerSettings, stop: asyncio.Event) -> None:
                 run_every(loop.run_once, loop.every, stop, loop.name, clock, statuses[loop.name])
                 for loop in loops
             ),
+            _hear(ear, stop),
             serve_health(
                 settings.health_host,
                 settings.reconciler_health_port,
