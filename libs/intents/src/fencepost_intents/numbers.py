@@ -149,7 +149,7 @@ EN_TENS: Final = {word: 10 * n for n, word in enumerate(
 EN_SCALES: Final = {"hundred": 100, "thousand": 1000, "grand": 1000, "million": 10**6, "billion": 10**9}
 EN_ORDINALS: Final = {word: n for n, word in enumerate(
     ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth", "twentieth"], 1)} | {"thirtieth": 30}  # fmt: skip
-_WORD: Final = lazy(r"[ -]*(?:and +)?([a-z]+)")
+_WORD: Final = lazy(r"[ -]*(and +)?([a-z]+)")
 
 
 def read_en(norm: str, word: str, end: int) -> tuple[Decimal, int] | None:
@@ -177,9 +177,9 @@ def read_en(norm: str, word: str, end: int) -> tuple[Decimal, int] | None:
         following = _WORD.match(norm, end)
         if following is None:
             return total + group, reached
-        word, end = following.group(1), following.end()
-        if "and" in following.group() and word not in EN_ONES and word not in EN_TENS:
-            return total + group, reached
-        if "and" in following.group() and not (group % 100 == 0 and (group or total)):
+        word, end = following.group(2), following.end()
+        # "a hundred and five" goes on; "two and five" doesn't.
+        goes_on = (word in EN_ONES or word in EN_TENS) and group % 100 == 0 and bool(group or total)
+        if following.group(1) and not goes_on:
             return total + group, reached
     return None if group is None else (total + group, reached)

@@ -118,13 +118,17 @@ def _result(
     elif expr.count:
         text += f";COUNT={expr.count}"
     exdates, more = _exdates(expr, first, setting)
+    shown = anchor = first.date().isoformat()
     if times:
-        shown = on_clock(first, setting.tz)[-1].isoformat()
-    else:
-        shown = first.date().isoformat()
+        at = on_clock(first, setting.tz)[-1]
+        shown = anchor = at.isoformat()
+        if at.replace(tzinfo=None, fold=0) != first:
+            # The clocks skip the first one: it comes later that day, and the rule keeps its own time of day.
+            notes = (*notes, f"the clocks skip {first:%H:%M} on {first.date()}, so it is {at:%H:%M} then")
+            anchor = on_clock(occurs.after(first), setting.tz)[-1].isoformat()
     workday_note = ("working days are Monday to Friday; public holidays are not taken out",) if rule.workdays else ()
     return replace(
-        blank, kind="recurrence", rrule=text, dtstart=shown, next=shown, exdates=exdates,
+        blank, kind="recurrence", rrule=text, dtstart=anchor, next=shown, exdates=exdates,
         inferred=(*notes, *clock_notes, *more, *workday_note), confidence=0.95,
     )  # fmt: skip
 
