@@ -1,7 +1,9 @@
 # What can be done with a clone. `make` alone lists it. Needs Python 3.11+, make and git; nothing else is
 # installed outside .venv. The second run of anything starts at once: .venv/.installed is the stamp.
 
-PYTHON ?= python3
+# The first that is new enough; `make demo PYTHON=/some/python` chooses another.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+  $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV := $(CURDIR)/.venv
 # Tools follow VIRTUAL_ENV: another active one must not be filled instead of ours.
 export VIRTUAL_ENV := $(VENV)
@@ -21,8 +23,7 @@ help: ## list what can be done
 install: $(STAMP) ## make .venv from the lock; other targets do it by themselves
 
 $(STAMP): requirements.lock requirements-bootstrap.lock $(PACKAGES:%=%/pyproject.toml)
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "Fencepost needs Python 3.11 or newer; $(PYTHON) is older. Try: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
+	@test -n "$(PYTHON)" || { echo "Fencepost needs Python 3.11 or newer on the PATH, or PYTHON=/path/to/it"; exit 1; }
 	@echo "installing into .venv ..."
 	@test -x $(RUN)/python || $(PYTHON) -m venv $(VENV) || \
 	  { echo "Python's venv module is missing; on Debian: apt-get install python3-venv"; rm -rf $(VENV); exit 1; }

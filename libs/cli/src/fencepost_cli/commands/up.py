@@ -96,5 +96,6 @@ def _greet(mesh: Embedded, seconds: float) -> None:
     typer.echo(f"  model  {f'{name} at {model}' if model else offline}")
     typer.echo(f"  data   {mesh.data_dir}")
     typer.echo(f"  logs   {mesh.logs}")
-    typer.echo('In another terminal:  fencepost run "remind me at 9 tomorrow to send the report"')
+    called = os.environ.get("FENCEPOST_CALLED", "fencepost")  # as the launcher of a clone was called
+    typer.echo(f'In another terminal:  {called} run "remind me at 9 tomorrow to send the report"')
     typer.echo("Ctrl-C stops it; what it did is kept.")
