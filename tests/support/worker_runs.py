@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import psycopg
+from fencepost_contracts.graphs import CORE
 from fencepost_domain.lease import owner_of
 from fencepost_runtime.system import SystemIds
 from fencepost_store.checkpoints import GroupConnection
@@ -80,7 +81,7 @@ class Runs:
             claims = await claim(
                 tx,
                 module=module,
-                versions=[],
+                versions=[CORE.fingerprint()],
                 owner=owner or self.owner,
                 lease=self.lease,
                 limit=8,

@@ -5,16 +5,30 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from fencepost_contracts.tools import Catalog
+from fencepost_domain.decision import Decision, Finalization, FinalMessage
 from fencepost_domain.interrupt import decide_resolution
+from fencepost_domain.run import (
+    Run,
+    decide_lease_expired,
+    decide_pause,
+    decide_resume,
+    decide_stop,
+    stopped,
+)
+from fencepost_domain.vocabulary import Reason, RunStatus, Stop
+from fencepost_store.engine import make_engine
 from fencepost_store.interrupts import lock_interrupt, resolve, run_of_interrupt
+from fencepost_store.record import record
 from fencepost_store.runs import lock_run
+from fencepost_store.transaction import Store
 
 from tests.support.eventually import eventually
 from tests.support.postgres import Database
@@ -96,6 +110,73 @@ class Bench:
                     key=digest,
                     by=USER,
                 )
+
+    async def change(self, run_id: UUID, decide: Callable[[Run, UUID, datetime], Decision | None]) -> None:
+        """A decision of the api's, under its role: cancel, pause, resume."""
+        async with self.runs.api.transaction(TENANT) as tx:
+            locked = await lock_run(tx, run_id)
+            decision = decide(locked.run, tx.ids.uuid7(), locked.now)
+            if decision is not None:
+                await record(tx, locked.run, decision)
+
+    async def cancel(self, run_id: UUID) -> None:
+        message = FinalMessage(self.runs.ids.uuid7(), "Cancelled as you asked.")
+        ending = stopped(Stop.CANCEL, "Cancelled as you asked.", "api")
+
+        def decide(run: Run, event_id: UUID, now: datetime) -> Decision | None:
+            return decide_stop(
+                run,
+                event_id,
+                stop=Stop.CANCEL,
+                actor="user",
+                settled=True,
+                finalization=ending,
+                message=message,
+            )
+
+        await self.change(run_id, decide)
+
+    async def pause(self, run_id: UUID) -> None:
+        await self.change(
+            run_id, lambda run, event_id, now: decide_pause(run, event_id, actor="user", now=now)
+        )
+
+    async def resume(self, run_id: UUID) -> None:
+        def decide(run: Run, event_id: UUID, now: datetime) -> Decision | None:
+            return decide_resume(run, event_id, actor="user", still_open=None, now=now)
+
+        await self.change(run_id, decide)
+
+    async def expire_lease(self, run_id: UUID) -> None:
+        """As the reconciler's sweep: a lease that is past gives the run back to the queue."""
+
+        async def ask() -> bool:
+            async with self.reconciler() as store, store.transaction() as tx:
+                locked = await lock_run(tx, run_id)
+                ending = Finalization(
+                    RunStatus.FAILED, Reason.ATTEMPTS_EXHAUSTED, "Several attempts failed.", "sweep"
+                )
+                decision = decide_lease_expired(
+                    locked.run,
+                    tx.ids.uuid7(),
+                    now=locked.now,
+                    finalization=ending,
+                    message=FinalMessage(tx.ids.uuid7(), "Several attempts failed."),
+                )
+                if decision is None:
+                    return False
+                await record(tx, locked.run, decision)
+                return True
+
+        await eventually(ask, 20.0, every=0.1)
+
+    @asynccontextmanager
+    async def reconciler(self) -> AsyncIterator[Store]:
+        store = Store(make_engine(self.database.dsn("reconciler"), size=1), self.runs.ids)
+        try:
+            yield store
+        finally:
+            await store.close()
 
     async def final_messages(self, run_id: UUID) -> list[str]:
         rows = await self.runs.fetch(
