@@ -30,7 +30,7 @@ Next = Callable[[Request], Awaitable[Response]]
 
 def make_app(gateway: Gateway, secret: str, checks: Mapping[str, Check]) -> FastAPI:
     """checks: what `/readyz` asks, by name. secret: what services show as a bearer token."""
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     expected = secret.encode()
 
     @app.middleware("http")

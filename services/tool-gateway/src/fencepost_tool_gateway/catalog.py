@@ -66,6 +66,7 @@ class Catalogs:
         self._seen: dict[str, str] = {}  # module -> hash of the file last looked at
         self._bound: OrderedDict[str, Compiled] = OrderedDict()
         self._failed = counter("fencepost.contract.reload_failures", "Changed contracts that were refused")
+        self.refused: dict[str, tuple[str, ...]] = {}  # module -> faults of its file as it is now
         self.executor: Executor = PythonExecutor({})
 
     def load(self) -> None:
@@ -108,16 +109,18 @@ class Catalogs:
                 self._take(module.folder)
                 changed += 1
             except ContractRefused as error:
-                self._failed.add(1, {"module": module.folder.name})
-                log.error(
-                    "contract.reload_refused",
-                    module=module.folder.name,
-                    in_force=module.catalog.fingerprint,
-                    faults=[str(fault) for fault in error.faults],
-                )
+                self._alarm(module, error)
         if changed:
             await self.publish(store)
         return changed
+
+    def _alarm(self, module: LoadedModule, error: ContractRefused) -> None:
+        name, faults = module.folder.name, tuple(map(str, error.faults))
+        self.refused[name] = faults
+        self._failed.add(1, {"module": name})
+        log.error(
+            "contract.reload_refused", module=name, in_force=module.catalog.fingerprint, faults=list(faults)
+        )
 
     def _take(self, folder: ModuleFolder) -> None:
         self._seen[folder.name] = _digest(folder.contract)
@@ -128,6 +131,7 @@ class Catalogs:
             detail = f"no code in tools/ for {', '.join(missing)}"
             raise ContractRefused([ContractFault(str(folder.contract), 1, "allowed_tools", detail)])
         self._modules[folder.name] = module
+        self.refused.pop(folder.name, None)
         self._keep(Compiled(module.catalog))
 
     def now(self, module: str) -> Catalog:

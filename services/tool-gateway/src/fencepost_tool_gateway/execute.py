@@ -7,6 +7,7 @@ itself (gone, locked too long, to be retried) is no failure of the tool and goes
 from __future__ import annotations
 
 from typing import Any, Final
+from uuid import UUID
 
 from fencepost.authoring import PreconditionChanged, ToolRefused
 from fencepost_contracts import canonical
@@ -42,7 +43,7 @@ async def run_local(executor: Executor, tx: Tx, bound: Compiled, call: Call, act
 
     Raises Conflict precondition_changed, ToolFailed, or what the database says of itself.
     """
-    async with _Guarded(action):
+    async with _Guarded():
         relied_on = canonical.plain(await executor.precondition(tx, call))
         if relied_on != action.precondition:
             raise PreconditionChanged
@@ -50,14 +51,11 @@ async def run_local(executor: Executor, tx: Tx, bound: Compiled, call: Call, act
     return _checked(bound, call.tool, result)
 
 
-async def observe(executor: Executor, tx: Tx, bound: Compiled, call: Call, action: Action) -> Outcome:
-    """A tool of class `none`, in a read-only snapshot; its failure is an outcome too."""
-    try:
-        async with _Guarded(action):
-            result = await executor.call(tx, call)
-        return _checked(bound, call.tool, result)
-    except ToolFailed as failed:
-        return failed.outcome
+async def observe(executor: Executor, tx: Tx, bound: Compiled, call: Call) -> Outcome:
+    """A tool of class `none`, in a read-only snapshot. Raises ToolFailed."""
+    async with _Guarded():
+        result = await executor.call(tx, call)
+    return _checked(bound, call.tool, result)
 
 
 def _checked(bound: Compiled, tool: Tool, result: Any) -> Outcome:
@@ -73,11 +71,14 @@ def _checked(bound: Compiled, tool: Tool, result: Any) -> Outcome:
     return Outcome(EffectState.COMPLETED, plain)
 
 
+def tell_failure(failed: ToolFailed, run_id: UUID) -> None:
+    """Log what a tool raised: outside every transaction, since rendering a traceback takes time."""
+    code = failed.outcome.error["code"] if failed.outcome.error else ""
+    log.error("tool.failed", run_id=str(run_id), code=code, exc_info=failed.__cause__)
+
+
 class _Guarded:
     """Around the tool's own code: what it raises is its failure, what the database says is the database's."""
-
-    def __init__(self, action: Action) -> None:
-        self._action = action
 
     async def __aenter__(self) -> None:
         return None
@@ -95,7 +96,6 @@ class _Guarded:
             _check_database(error)
         if isinstance(error, FenceLost | Unavailable):
             return
-        log.error("tool.failed", tool=self._action.tool, run_id=str(self._action.run_id), exc_info=error)
         raise ToolFailed("tool_failed", "the tool failed; nothing was done") from error
 
 

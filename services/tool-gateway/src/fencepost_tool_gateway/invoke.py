@@ -31,9 +31,9 @@ from fencepost_store.record import record
 from fencepost_store.runs import lock_run
 from fencepost_store.transaction import Tx
 
-from fencepost_tool_gateway.judge import Authorised, authorise, look, to_answer
-from fencepost_tool_gateway.execute import ToolFailed, observe, run_local
+from fencepost_tool_gateway.execute import ToolFailed, observe, run_local, tell_failure
 from fencepost_tool_gateway.gateway import Gateway
+from fencepost_tool_gateway.judge import Authorised, authorise, look, to_answer
 
 MOST_ACTIONS: Final = 10  # of a lineage, where its budget names no other number
 _STATUS: Final = {EffectState.COMPLETED: ActionStatus.COMMITTED, EffectState.FAILED: ActionStatus.FAILED}
@@ -54,17 +54,18 @@ async def commit(gateway: Gateway, fence: Fence, request: CommitRequest) -> Comm
     async def local(tx: Tx, may: Authorised) -> Outcome:
         return await run_local(executor, tx, may.bound, may.call, may.action)
 
-    async with gateway.store.snapshot(tenant) as tx:
-        may = await look(gateway, tx, fence, request)
-        if not isinstance(may, Authorised):
-            return may
-        produce: Produce = local
-        if may.action.effect_class is EffectClass.NONE:
-            produce = _given(await observe(executor, tx, may.bound, may.call, may.action))
-    await ahit("gateway.attempt.before_start")
     try:
+        async with gateway.store.snapshot(tenant) as tx:
+            may = await look(gateway, tx, fence, request)
+            if not isinstance(may, Authorised):
+                return may
+            produce: Produce = local
+            if may.action.effect_class is EffectClass.NONE:
+                produce = _given(await observe(executor, tx, may.bound, may.call))
+        await ahit("gateway.attempt.before_start")
         answer = await gateway.store.run(tenant, lambda tx: _attempt(gateway, tx, fence, request, produce))
     except ToolFailed as failed:
+        tell_failure(failed, fence.run_id)
         known = _given(failed.outcome)
         answer = await gateway.store.run(tenant, lambda tx: _attempt(gateway, tx, fence, request, known))
     await ahit("gateway.business.after_commit")
