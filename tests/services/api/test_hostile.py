@@ -56,9 +56,10 @@ class Scene:
 
     async def rows(self) -> dict[str, int]:
         """How many rows every table that a request could touch has."""
-        tables = ("runs", "conversations", "messages", "run_events", "outbox", "feed", "interrupts", "budgets",
-                  "settings", "finalizations", "principals")  # fmt: skip
-        sums = ", ".join(f"(SELECT count(*) FROM agent.{t}) AS {t}" for t in tables)
+        tables = (
+            "runs conversations messages run_events outbox feed interrupts budgets settings finalizations"
+        )
+        sums = ", ".join(f"(SELECT count(*) FROM agent.{t}) AS {t}" for t in [*tables.split(), "principals"])
         marks = "(SELECT sum(revision + event_seq + wakes) FROM agent.runs) AS moves"
         async with await psycopg.AsyncConnection.connect(
             self.database.admin, row_factory=psycopg.rows.dict_row
