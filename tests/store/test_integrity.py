@@ -9,6 +9,8 @@ import psycopg
 import pytest
 from fencepost_domain.decision import Decision, NewEvent
 from fencepost_domain.vocabulary import Ev
+from fencepost_reconciler.loops.sign_heads import SignHeads
+from fencepost_store.anchors import AnchorKey
 from fencepost_store.integrity import CHECKS, CannotRead, check_invariants
 from fencepost_store.record import record
 from fencepost_store.runs import lock_run
@@ -105,7 +107,8 @@ PLANTS: Mapping[str, Sequence[str]] = {
     "conversation_holder_is_at_work": ["UPDATE agent.conversations SET holder_run_id = NULL"],
     "conversation_is_in_order": ["UPDATE agent.conversations SET next_seq = next_seq + 1"],
 }
-LIVED = {"i06_events_follow_the_table"}  # planted through the write door: its chain is whole
+# The first is planted through the write door (its chain is whole), the second needs the keys.
+APART = {"i06_events_follow_the_table", "i20_anchors_are_signed"}
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +136,7 @@ def world(whole: tuple[str, World]) -> World:
 
 
 def test_every_check_has_its_planted_violation() -> None:
-    assert set(PLANTS) | LIVED == set(CHECKS)
+    assert set(PLANTS) | APART == set(CHECKS)
 
 
 @pytest.mark.parametrize("check", PLANTS)
@@ -197,6 +200,48 @@ async def test_i20_pruned_is_told_apart_from_missing(lives: Lives, world: World)
     assert [v for v in await lives.violations() if v.invariant == "I20"] == []
     await plant(lives, world, "DELETE FROM agent.chain_anchors")
     assert "i20_chain_verifies" in {v.check for v in await lives.violations()}
+
+
+async def test_i20_an_anchor_signed_by_another_is_found(lives: Lives, world: World) -> None:
+    key = AnchorKey("k1", b"k" * 32)
+    signing = SignHeads(lives.reconciler, key, batch=2)
+    anchored = [(await signing.run_once())["anchored"] for _ in range(5)]
+    assert sum(anchored) == 5
+    dsn = lives.database.dsn("reconciler")
+    assert await check_invariants(dsn, {"k1": key.key}) == []
+    other = await check_invariants(dsn, {"k1": b"x" * 32})
+    assert {v.check for v in other} == {"i20_anchors_are_signed"}
+    assert len(await check_invariants(dsn, {"k2": key.key})) == 5, "a key nobody knows proves nothing"
+    await plant(lives, world, "UPDATE agent.chain_anchors SET signature = '' WHERE run_id = %(queued)s")
+    [forged] = await check_invariants(dsn, {"k1": key.key})
+    assert str(world.queued) in forged.subject
+
+
+async def test_i20_a_history_written_anew_contradicts_its_anchor(lives: Lives, world: World) -> None:
+    """An owner of the database can make every hash right again, but not what was signed before."""
+    await SignHeads(lives.reconciler, AnchorKey("k1", b"k" * 32)).run_once()
+    rewrite = """
+    WITH forged AS (
+        UPDATE agent.run_events SET actor = 'user:mallory',
+               hash = agent.event_hash(run_id, seq, id, type, schema_version, 'user:mallory', at,
+                                       causation_id, correlation_id, payload_hash, prev_hash)
+         WHERE run_id = %(queued)s RETURNING run_id, hash
+    ) UPDATE agent.runs r SET event_head = forged.hash FROM forged WHERE r.id = forged.run_id"""
+    await plant(lives, world, rewrite)
+    assert {v.check for v in await lives.violations()} == {"i20_anchors_verify"}
+
+
+async def test_a_live_runs_head_is_anchored_once_a_minute_a_finished_ones_at_once(
+    lives: Lives, world: World
+) -> None:
+    signing = SignHeads(lives.reconciler, AnchorKey())
+    assert (await signing.run_once())["anchored"] == 5
+    await lives.append(world.queued)
+    await lives.append(world.succeeded)  # an observation after the end
+    assert (await signing.run_once())["anchored"] == 1
+    await lives.age("agent.chain_anchors", "signed_at", "true", by="2 minutes ago")
+    assert (await signing.run_once())["anchored"] == 1
+    assert (await signing.run_once())["anchored"] == 0
 
 
 async def test_the_check_reads_one_snapshot_and_changes_nothing(lives: Lives, world: World) -> None:

@@ -7,6 +7,7 @@ rows are streamed, one run's events in memory at most. The fault suite runs it a
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from types import MappingProxyType
@@ -14,6 +15,7 @@ from typing import Any, Final, LiteralString
 from uuid import UUID
 
 import psycopg
+from fencepost_domain.chain import anchor_signature
 from psycopg.rows import dict_row
 
 from fencepost_store.integrity_chain import CHAIN_CHECKS, EVERY_ID, Violation, chain_violations
@@ -55,17 +57,19 @@ SQL_CHECKS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 BUSINESS_CHECK: Final = "i11_business_row_has_its_effect"
-CHECKS: Final = (*SQL_CHECKS, BUSINESS_CHECK, *CHAIN_CHECKS)
+SIGNATURE_CHECK: Final = "i20_anchors_are_signed"  # only where the keys are at hand
+CHECKS: Final = (*SQL_CHECKS, BUSINESS_CHECK, *CHAIN_CHECKS, SIGNATURE_CHECK)
 
 
 class CannotRead(Exception):
     """The role may not read a table that has to be checked: nothing would be proven."""
 
 
-async def check_invariants(dsn: str) -> list[Violation]:
+async def check_invariants(dsn: str, anchor_keys: Mapping[str, bytes] | None = None) -> list[Violation]:
     """All violations, at most 200 a check, by check. Empty: everything that was checked holds.
 
-    dsn: of a role that sees every tenant (the owner, or fencepost_reconciler). Raises CannotRead.
+    dsn: of a role that sees every tenant (the owner, or fencepost_reconciler). anchor_keys: by key id;
+    without them anchors are compared with the chains, and their signatures believed. Raises CannotRead.
     """
     async with _snapshot(dsn) as connection:
         found: list[Violation] = []
@@ -77,6 +81,8 @@ async def check_invariants(dsn: str) -> list[Violation]:
             counts[violation.check] = counts.get(violation.check, 0) + 1
             if counts[violation.check] <= MOST_PER_CHECK:
                 found.append(violation)
+        if anchor_keys is not None:
+            found += [v async for v in _signatures(connection, anchor_keys)]
         return found
 
 
@@ -113,6 +119,18 @@ async def _business_rows(connection: Connection) -> AsyncIterator[Violation]:
     statement = raw(BUSINESS_CHECK, tables=tables)
     async for violation in _by_sql(connection, BUSINESS_CHECK, "I11", statement):
         yield violation
+
+
+async def _signatures(connection: Connection, keys: Mapping[str, bytes]) -> AsyncIterator[Violation]:
+    async with connection.cursor(name="anchors") as cursor:
+        cursor.itersize = BATCH_ROWS
+        await cursor.execute(raw("signed_anchors"), {})
+        async for row in cursor:
+            key = keys.get(row["key_id"])
+            signed = anchor_signature(key, row["run_id"], row["seq"], bytes(row["hash"])) if key else None
+            if signed is None or not hmac.compare_digest(signed, bytes(row["signature"])):
+                fault = "signed by another key" if key else f"signed by {row['key_id']}, which is not known"
+                yield Violation("I20", SIGNATURE_CHECK, f"run {row['run_id']} seq {row['seq']}", fault)
 
 
 async def _chain_rows(connection: Connection, after: UUID, upto: UUID) -> AsyncIterator[dict[str, Any]]:

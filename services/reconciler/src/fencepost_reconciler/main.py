@@ -37,6 +37,7 @@ from fencepost_reconciler.loops import (
     prune,
     relay_outbox,
     settle_effects,
+    sign_heads,
     verify_chain,
     wake_runs,
     worker_versions,
@@ -62,6 +63,7 @@ def make_loops(
 ) -> list[Loop]:
     """Every loop of a reconciler, with how often it runs. The relay waits for its bell inside its round."""
     relay = relay_outbox.RelayOutbox(store, publisher)
+    key = sign_heads.anchor_key(settings.anchor_key_file)
     grace = Grace(timedelta(seconds=settings.lease_seconds), clock)
     sweep = timedelta(seconds=settings.sweep_seconds)
     return [
@@ -78,6 +80,7 @@ def make_loops(
         Loop("paused_until", paused_until.PausedUntil(store).run_once, paused_until.EVERY),
         Loop("worker_versions", worker_versions.WorkerVersions(store).run_once, worker_versions.EVERY, False),
         Loop("verify_chain", verify_chain.VerifyChain(store).run_once, verify_chain.EVERY, False),
+        Loop("sign_heads", sign_heads.SignHeads(store, key).run_once, sign_heads.EVERY, False),
         Loop("prune", prune.Prune(store).run_once, prune.EVERY, False),
     ]
 
