@@ -20,11 +20,14 @@ from uuid import UUID
 
 import httpx
 from fencepost_contracts.modules import module_dirs
+from fencepost_domain.decision import Finalization, FinalMessage
 from fencepost_domain.fence import Fence
-from fencepost_domain.vocabulary import InterruptKind
+from fencepost_domain.run import decide_lease_expired
+from fencepost_domain.vocabulary import InterruptKind, Reason, RunStatus
 from fencepost_runtime.keys import KeyRing
 from fencepost_store import claims, interrupts
 from fencepost_store.claims import Claim
+from fencepost_store.record import record
 from fencepost_store.runs import lock_run
 from fencepost_tool_gateway.app import make_app
 from fencepost_tool_gateway.catalog import Catalogs
@@ -76,6 +79,20 @@ class Served:
         """The queued run, claimed anew."""
         found = await self.lives.claim(owner=owner, limit=64, versions=("g1",))
         return next(one for one in found if one.run.id == run_id)
+
+    async def taken_over(self, held: Claim, owner: str) -> Claim:
+        """The lease is past, the sweep takes the run, another worker claims it."""
+        await self.lives.age("agent.runs", "lease_expires_at", "id = %s", held.run.id)
+        finalization = Finalization(RunStatus.FAILED, Reason.ATTEMPTS_EXHAUSTED, "x", "reconciler")
+        async with self.lives.reconciler.transaction() as tx:
+            locked = await lock_run(tx, held.run.id)
+            decision = decide_lease_expired(
+                locked.run, tx.ids.uuid7(), now=locked.now, finalization=finalization,
+                message=FinalMessage(tx.ids.uuid7(), "x"),
+            )  # fmt: skip
+            assert decision is not None
+            await record(tx, locked.run, decision)
+        return await self.again(held.run.id, owner=owner)
 
     # ── what a worker says ────────────────────────────────────────────────────────────────────────
 
