@@ -81,6 +81,7 @@ _ZH_ORDINAL: Final = lazy(r"第([一二三四五六七八九十\d]{1,3})个?|最
 _GLUED_UNIT: Final = lazy(r"(?:hrs?|h|mins?|m|secs?|s|d|w)(?![a-z$])")
 _LUNAR_DAYS: Final = frozenset("一二三四五六七八九十")
 _UNIT_LETTERS: Final = {"h": "hour", "m": "minute", "s": "second", "d": "day", "w": "week"}
+_UNITS_OF_TIME: Final = frozenset("分点日号年月")
 _HOUR_DIGITS: Final = frozenset("0123456789一二两三四五六七八九十")
 _AFTER_PASSING: Final = NUMERALS | frozenset("0123456789半几个")
 _MONEY_UNITS: Final = frozenset("块元美欧英日港台")
@@ -278,8 +279,12 @@ class _Lexer:
         norm, at = self.norm, self.at
         kind, value = entry
         end = at + len(word)
-        if kind == "W" and norm.startswith(lexicon_zh.WEEKDAY_TAILS.get(word[-1], ()) or ("\0",), end):
+        tails = lexicon_zh.WEEKDAY_TAILS.get(word[-1], ()) if kind == "W" else ()
+        if tails and norm.startswith(tails, end) and not (norm.startswith("天气", end) and word[-1] not in "天日"):
             return self._put("u", "week", end - 1)
+        if kind == "." and word[0] in _UNITS_OF_TIME and self.kinds[-1:] == ["n"] and self.ends[-1] == at:
+            # 十点二十分开会: behind a number it is the unit, not the head of 分开.
+            return self._put(*lexicon_zh.WORDS[word[0]], at + 1)
         if kind == "X" and word[-1] == "初" and norm[end : end + 1] in _LUNAR_DAYS:
             return self._put("m", None, end - 1)  # 八月初三 is 月 + 初三
         if kind == "H" and word[0] in NUMERALS and norm[end : end + 1] in ("点", "号", "月", "块", "元", "个"):

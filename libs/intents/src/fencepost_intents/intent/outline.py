@@ -183,9 +183,9 @@ class _Reading:
         """提醒我九点开会，十一点交报告: a second time with a second thing to do."""
         times = self._times_in(clause)
         starts = [one for one in times if one[2] and one[0] <= clause.start + 4]
-        if guards.CORRECTED.search(self.masked, last.cue.end, clause.end):
-            return False
         if not starts or not self._has_time_in(last.start, last.end):
+            return False
+        if guards.CORRECTED.search(self.masked, max(last.cue.end, clause.start - 24), clause.end):
             return False
         rest = self.masked[starts[0][1] : clause.end].strip(" ,")
         title = self.masked[last.cue.end : last.end].strip(" ,")
