@@ -13,6 +13,7 @@ from typing import Final
 from uuid import UUID
 
 from fencepost_domain.errors import Unavailable
+from fencepost_runtime.failpoints import ahit
 from fencepost_runtime.logging import get_logger
 from fencepost_store.runs import Locked, lock_run_if_free
 from fencepost_store.sweeps import FIRST, Candidate, was_slow
@@ -58,10 +59,13 @@ class Sweep:
     async def _settle_one(self, candidate: Candidate) -> str | None:
         async def work(tx: Tx) -> str | None:
             locked = await lock_run_if_free(tx, candidate.run_id)
-            return await self._settle(tx, locked, candidate) if locked is not None else None
+            word = await self._settle(tx, locked, candidate) if locked is not None else None
+            if word is not None:
+                await ahit(f"reconciler.{self._name}.before_commit")
+            return word
 
         try:
-            return await self.store.run(None, work)
+            settled = await self.store.run(None, work)
         except Unavailable as error:
             if was_slow(error):
                 return "busy"
@@ -69,3 +73,6 @@ class Sweep:
         except Exception:
             log.exception("sweep.candidate_failed", sweep=self._name, run_id=str(candidate.run_id))
             return "failed"
+        if settled is not None:
+            await ahit(f"reconciler.{self._name}.after_commit")
+        return settled

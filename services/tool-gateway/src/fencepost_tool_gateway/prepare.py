@@ -60,7 +60,9 @@ async def prepare(
     async def write(tx: Tx) -> PrepareAnswer:
         return await _write(gateway, tx, fence, around, planned)
 
-    return await gateway.store.run(tenant, write)
+    answer = await gateway.store.run(tenant, write)
+    await ahit("gateway.prepare.after_commit")
+    return answer
 
 
 async def _plan(
@@ -106,8 +108,10 @@ async def _tell_refusal(gateway: Gateway, tenant: UUID, fence: Fence, refused: C
         run = check_start(await lock_run(tx, fence.run_id), fence)
         events = tuple(NewEvent(tx.ids.uuid7(), Ev.TOOL_REFUSED, one, gateway.actor) for one in told)
         await record(tx, run, Decision(None, events=events, fence=fence, fence_kind=FenceKind.START))
+        await ahit("gateway.refusal.before_commit")
 
     await gateway.store.run(tenant, write)
+    await ahit("gateway.refusal.after_commit")
 
 
 async def _write(

@@ -14,6 +14,7 @@ from fencepost_domain.fence import FenceKind
 from fencepost_domain.ports import Clock
 from fencepost_domain.run import check_fence
 from fencepost_domain.vocabulary import Reason
+from fencepost_runtime.failpoints import ahit
 from fencepost_runtime.logging import get_logger
 from fencepost_store import bindings
 from fencepost_store.bindings import Stored, Versions
@@ -88,7 +89,10 @@ class Binder:
                 locked = await lock_run(tx, claim.run.id)
                 check_fence(locked.run, claim.fence, FenceKind.RECORD, locked.now)
                 await bindings.bind(tx, locked.run, claim.fence, versions)
+                await ahit("worker.bind.before_commit")
             stored = await bindings.load(tx, versions)
+        if not claim.run.graph_version:
+            await ahit("worker.bind.after_commit")
         modules = tuple(sorted({*published, *self.served}))
         try:
             return self._take_up(versions, stored, modules)

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from fencepost_domain.errors import Unavailable
 from fencepost_domain.ports import Clock
+from fencepost_runtime.failpoints import ahit
 from fencepost_runtime.logging import get_logger
 from fencepost_runtime.loop import LoopStatus
 from fencepost_runtime.wake.port import Hint, PoisonRecord, WakeListener
@@ -93,7 +94,7 @@ class ClaimLoop:
     async def _sent(self, module: str, nonce: UUID) -> list[Claim]:
         try:
             async with self.store.transaction() as tx:
-                return await claim(
+                claims = await claim(
                     tx,
                     module=module,
                     versions=self.versions,
@@ -102,6 +103,9 @@ class ClaimLoop:
                     limit=self.holding.free,
                     nonce=nonce,
                 )
+                if claims:
+                    await ahit("worker.claim.before_commit")
+                return claims
         except Unavailable:
             return await self._found_again(nonce)
 

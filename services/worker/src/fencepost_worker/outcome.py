@@ -65,8 +65,10 @@ class Recorder:
                 await self._park(held, question)
             case Paused():
                 await self._under_fence(held, self._paused(held))
+                await ahit("worker.pause.after_commit")
             case Rerouted(module):
                 await self._under_fence(held, self._rerouted(held, module))
+                await ahit("worker.reroute.after_commit")
             case Deferred():
                 await self._defer(held, outcome)
             case Broken(reason, code, detail):
@@ -178,6 +180,7 @@ class Recorder:
         async def work(tx: Tx, locked: Locked) -> None:
             decision = decide_paused(locked.run, held.fence, tx.ids.uuid7(), now=locked.now)
             await record(tx, locked.run, decision)
+            await ahit("worker.pause.before_commit")
 
         return work
 
@@ -185,6 +188,7 @@ class Recorder:
         async def work(tx: Tx, locked: Locked) -> None:
             decision = decide_reroute(locked.run, held.fence, tx.ids.uuid7(), module=module, now=locked.now)
             await record(tx, locked.run, decision)
+            await ahit("worker.reroute.before_commit")
 
         return work
 
@@ -210,8 +214,10 @@ class Recorder:
             if not outcome.counts:
                 decision = replace(decision, sets={**decision.sets, "next_counts": False})
             await record(tx, locked.run, decision)
+            await ahit("worker.defer.before_commit")
 
         await self._under_fence(held, work)
+        await ahit("worker.defer.after_commit")
 
     async def _under_fence(self, held: Held, work: Work) -> None:
         """A change of status: after a lost answer, a revision that moved on under our hands was ours."""
@@ -248,7 +254,7 @@ class Recorder:
             if not await settled(tx, run) and held.clock.monotonic() < ends:
                 return
             await record(tx, run, await _drained(tx, run, fence, message_id))
-            await ahit("worker.finalize.before_commit")
+            await ahit("worker.drain.before_commit")
             ended = True
 
         async def was_recorded(tx: Tx) -> bool:
@@ -258,7 +264,7 @@ class Recorder:
             await self._acknowledged(fence, work, was_recorded)
             if not ended:
                 await asyncio.sleep(DRAIN_POLL_SECONDS)
-        await ahit("worker.finalize.after_commit")
+        await ahit("worker.drain.after_commit")
 
     async def _acknowledged(
         self, fence: Fence, work: Work, was_recorded: Callable[[Tx], Awaitable[bool]]

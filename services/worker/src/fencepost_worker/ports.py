@@ -115,6 +115,8 @@ class RunPorts:
                 check_fence(locked.run, self.held.fence, FenceKind.RECORD, locked.now)
                 decision = Decision(None, events=events, fence=self.held.fence, fence_kind=FenceKind.RECORD)
                 await record(tx, locked.run, decision)
+                await ahit("worker.refusals.before_commit")
+            await ahit("worker.refusals.after_commit")
 
     async def answer_to(self, question: Question) -> Mapping[str, Any] | None:
         async with self.store.transaction() as tx:

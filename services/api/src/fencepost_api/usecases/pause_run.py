@@ -7,6 +7,7 @@ from uuid import UUID
 
 from fencepost_domain.decision import Decision
 from fencepost_domain.run import decide_pause, decide_resume
+from fencepost_runtime.failpoints import ahit
 from fencepost_store import views
 from fencepost_store.record import record
 from fencepost_store.runs import Locked, lock_run, open_wait
@@ -50,8 +51,10 @@ async def _steer(api: Api, caller: Caller, run_id: UUID, decide: Decide) -> Row:
         decision = await decide(tx, locked)
         if decision is not None:
             await record(tx, locked.run, decision)
+            await ahit("api.pause.before_commit")
         return await views.run(tx, run_id)
 
     row = await api.store.run(caller.tenant_id, work)
     api.runs.touch(run_id)
+    await ahit("api.pause.before_response")
     return row

@@ -7,6 +7,7 @@ from uuid import UUID
 from fencepost_domain.decision import FinalMessage
 from fencepost_domain.run import Run, decide_stop, stopped
 from fencepost_domain.vocabulary import UNSETTLED, EffectState, Stop
+from fencepost_runtime.failpoints import ahit
 from fencepost_store import views
 from fencepost_store.record import record
 from fencepost_store.runs import lock_run, settled
@@ -28,10 +29,13 @@ async def stop_run(api: Api, caller: Caller, run_id: UUID, *, note: str | None) 
         await views.run_access(tx, run_id, None if caller.oversees else caller.user_id)
         run = (await lock_run(tx, run_id)).run
         await _stop(api, tx, caller, run, note)
-        return await views.run(tx, run_id)
+        row = await views.run(tx, run_id)
+        await ahit("api.cancel.before_commit")
+        return row
 
     row = await api.store.run(caller.tenant_id, work)
     api.runs.touch(run_id)
+    await ahit("api.cancel.before_response")
     return row
 
 

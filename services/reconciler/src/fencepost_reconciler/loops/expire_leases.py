@@ -8,7 +8,6 @@ from typing import Final
 from fencepost_domain.errors import Unavailable
 from fencepost_domain.run import decide_lease_expired
 from fencepost_domain.vocabulary import RunStatus
-from fencepost_runtime.failpoints import ahit
 from fencepost_store import sweeps
 from fencepost_store.record import record
 from fencepost_store.runs import Locked
@@ -50,5 +49,4 @@ async def settle(tx: Tx, locked: Locked, _: sweeps.Candidate) -> str | None:
     if decision is None:
         return None
     await record(tx, run, decision)
-    await ahit("reconciler.expire.before_commit")
     return "exhausted" if decision.to is RunStatus.FAILED else "expired"

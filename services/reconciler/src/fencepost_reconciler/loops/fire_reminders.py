@@ -55,6 +55,7 @@ class FireReminders:
                 return message_id is not None
 
             told = await self._store.run(None, work)
+            await ahit("reconciler.fire.after_commit")
         except firings.NotDue:
             return {}
         except Unavailable as error:

@@ -82,6 +82,7 @@ class RelayOutbox:
                 parked=await outbox.park(tx, parked),
                 deferred=await outbox.defer(tx, owner=self._owner, ids=deferred) if deferred else 0,
             )
+        await ahit("reconciler.relay.after_mark")
         self._raise_alarm(rows, parked)
         self.has_more = self.has_more and bool(published)
         if self.has_more:

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from fencepost_domain.decision import Decision, NewEvent
 from fencepost_domain.vocabulary import TERMINAL, Ev
+from fencepost_runtime.failpoints import ahit
 from fencepost_store import sweeps
 from fencepost_store.record import record
 from fencepost_store.runs import Locked
@@ -31,7 +32,10 @@ class SettleEffects:
         counts = await self._sweep.run_once()
         async with self._sweep.store.transaction() as tx:
             calls = await sweeps.time_out_model_calls(tx, BATCH)
+            if calls:
+                await ahit("reconciler.settle_effects.before_commit")
         if calls:
+            await ahit("reconciler.settle_effects.after_commit")
             counts["calls_unknown"] = calls
         if calls == BATCH:
             counts["more"] = 1

@@ -71,6 +71,7 @@ class ModelLedger:
                 return Answer.from_json(opened.answer)
             if opened.attempt is None:
                 raise BudgetExhausted("the model calls of this run are used up")
+            await ahit("worker.model.before_send")
             try:
                 return await self._attempt(model, request, fence, call, opened.attempt, on_delta)
             except ModelFailed as error:
@@ -113,6 +114,7 @@ class ModelLedger:
             input_tokens=answer.input_tokens,
             output_tokens=answer.output_tokens,
         )
+        await ahit("worker.model.before_settle")
         if not await self._settle(fence, call, attempt, outcome):
             raise FenceLost(fence.run_id, "the answer came late")
         await ahit("worker.model.after_answer")
