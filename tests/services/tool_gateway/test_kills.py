@@ -117,5 +117,3 @@ async def test_a_gateway_does_not_start_on_a_server_without_fsync_or_on_a_broken
         with pytest.raises(RuntimeError, match=words):
             async with process(lives, tmp_path, **more):
                 pass
-
-

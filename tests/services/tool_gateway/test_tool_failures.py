@@ -24,7 +24,7 @@ CONTRACT = 'version: "1"\nagent_name: probe\nallowed_tools:\n' + "".join(
 """
     for kind, effect in [*((kind, "local") for kind in KINDS), ("reads", "none"), ("breaks", "none")]
 ) + "...\n"  # fmt: skip
-TOOLS = '''\
+TOOLS = """\
 import asyncio
 from fencepost import ToolRefused, tool
 from fencepost.authoring import listing
@@ -80,7 +80,7 @@ async def reads(args, ctx):
 async def breaks(args, ctx):
     await write(ctx)
     return {"ok": True}
-'''
+"""
 SQL = """\
 -- write --
 -- Why: something to roll back.
@@ -189,5 +189,3 @@ def test_a_contract_without_its_code_is_refused() -> None:
     catalogs = Catalogs([root], installed=False)
     with pytest.raises(ContractRefused, match=r"no code in tools/ for probe\.lies"):
         catalogs.load()
-
-
