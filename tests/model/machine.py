@@ -1,0 +1,360 @@
+"""Any order of any steps, by owners and by zombies that kept their old fences; see test_protocol_machine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from fencepost_domain.action import Action
+from fencepost_domain.errors import Conflict, FenceLost, FencepostError, Gone
+from fencepost_domain.vocabulary import EffectClass, EffectState, InterruptKind, Risk
+from fencepost_store.claims import heartbeat, register_worker
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+from tests.model import steps
+from tests.model.laws import check_laws
+from tests.model.world import ENDED, LONG, Hand, Row, World, may_drain, may_record, may_start, open_question
+from tests.support import attempts
+from tests.support.lives import MODULE
+
+MOST_RUNS = 4
+PICK = st.integers(0, 7)  # 0: the newest
+SLOTS = st.sampled_from(["slot-1", "slot-2"])
+
+
+class ProtocolMachine(RuleBasedStateMachine):
+    """Rules are what somebody does; `self.rows` is what the rows said after the last one."""
+
+    database: Callable[[], Any]  # a context manager of a fresh clone
+    thorough = False  # the checks of every invariant after every step
+
+    @initialize()
+    def open(self) -> None:
+        self._clone = type(self).database()
+        self.world = World(self._clone.__enter__())
+        self.rows: dict[UUID, Row] = {}
+        self.hands: list[Hand] = []
+        self.actions: dict[UUID, Action] = {}
+        self.conversations = [self.world.lives.ids.uuid7() for _ in range(2)]
+
+    def teardown(self) -> None:
+        if not hasattr(self, "world"):
+            return
+        try:
+            if sys.exc_info()[0] is None:  # a step that failed has said what is wrong
+                self._everything_ends()
+        finally:
+            self.world.close()
+            self._clone.__exit__(None, None, None)
+
+    # ── helpers ──────────────────────────────────────────────────────────────────────────────────────
+
+    def picked(self, pick: int, *statuses: str) -> UUID | None:
+        """A run, of one of the statuses if any are named."""
+        runs = [run_id for run_id, row in self.rows.items() if not statuses or row["status"] in statuses]
+        return runs[-1 - pick % len(runs)] if runs else None
+
+    def hand(self, pick: int) -> Hand:
+        return self.hands[-1 - pick % len(self.hands)]
+
+    def after(self, *, unchanged: UUID | None = None) -> None:
+        """Look at the rows and hold the step against the laws. unchanged: the run of a refused write."""
+        before, self.rows = self.rows, self.world.look()
+        check_laws(before, self.rows, self.hands)
+        if unchanged is not None:
+            assert self.rows[unchanged] == before[unchanged], "a refused write left something behind"
+        if self.thorough:
+            assert self.world.do(self.world.lives.violations()) == []
+
+    def fenced(self, hand: Hand, allowed: bool, work: Any) -> Any:
+        """A write of a hand: it happens exactly when the fence holds; a zombie changes nothing."""
+        outcome = self.world.attempt(work)
+        if allowed:
+            assert not isinstance(outcome, FenceLost), f"an owner was refused: {outcome}"
+            self.after(unchanged=hand.run_id if isinstance(outcome, FencepostError) else None)
+        else:
+            assert isinstance(outcome, FenceLost), f"a zombie's write came out as {outcome!r}"
+            self.after(unchanged=hand.run_id)
+        return outcome
+
+    # ── people and workers ───────────────────────────────────────────────────────────────────────────
+
+    @precondition(lambda self: len(self.rows) < MOST_RUNS)
+    @rule(conversation=st.integers(0, 2), timed=st.booleans())
+    def create(self, conversation: int, timed: bool) -> None:
+        self.world.do(
+            self.world.lives.queued(
+                conversation_id=self.conversations[conversation] if conversation < 2 else None,
+                deadline=timedelta(days=1) if timed else None,
+            )
+        )
+        self.after()
+
+    @precondition(lambda self: any(row["status"] == "queued" for row in self.rows.values()))
+    @rule(slot=SLOTS, limit=st.integers(1, 2))
+    def claim(self, slot: str, limit: int) -> None:
+        before = self.rows
+        for claimed in self.world.claim(self.world.owner(slot), limit):
+            was = before[claimed.run.id]
+            assert was["status"] == "queued"
+            assert claimed.run.revision == was["revision"] + 1
+            assert claimed.run.wakes == was["wakes"]
+            self.hands.append(Hand(claimed))
+        self.after()
+
+    @precondition(lambda self: self.hands)
+    @rule(slot=SLOTS)
+    def beat(self, slot: str) -> None:
+        """Each hand of the slot's present boot is named once, the newest claim of a run for all of them."""
+        owner = self.world.owner(slot)
+        mine = {hand.run_id: hand for hand in self.hands if hand.fence.owner == owner}
+
+        async def work() -> Any:
+            named = {run_id: hand.fence.revision for run_id, hand in mine.items()}
+            async with self.world.lives.worker.transaction() as tx:
+                return await heartbeat(tx, owner=owner, held=named, lease=LONG)
+
+        for answer in self.world.do(work()):
+            row, hand = self.rows[answer.run_id], mine.get(answer.run_id)
+            assert hand is not None, "a run of this owner that it never claimed"
+            running = row["status"] == "running" and row["revision"] == hand.fence.revision
+            kept = row["lease_owner"] == owner and (running or row["status"] == "cancelling")
+            word = "stop" if row["status"] == "cancelling" else "pause" if row["pause_asked"] else "held"
+            assert answer.answer == (word if kept else "taken")
+            if answer.answer == "stop":
+                told = replace(hand.claim.run, lease_owner=owner, revision=answer.revision)
+                self.hands.append(Hand(replace(hand.claim, run=told), drains=True))
+        self.after()
+
+    @rule(slot=SLOTS)
+    def restart(self, slot: str) -> None:
+        """A new boot of the slot: what the old one held is past at once."""
+        self.world.boots[slot] += 1
+
+        async def work() -> int:
+            boot = f"boot-{self.world.boots[slot]}"
+            async with self.world.lives.worker.transaction() as tx:
+                return await register_worker(
+                    tx, slot=slot, boot_id=boot, modules=[MODULE], versions=[], alive_for=LONG
+                )
+
+        self.world.do(work())
+        self.after()
+        for row in self.rows.values():
+            assert not (row["leased"] and row["lease_owner"].startswith(f"{slot}:"))
+
+    @precondition(lambda self: self.hands)
+    @rule(pick=PICK)
+    def note(self, pick: int) -> None:
+        hand = self.hand(pick)
+        row = self.rows[hand.run_id]
+        allowed = may_drain(row, hand) if hand.drains else may_record(row, hand)
+        self.fenced(hand, allowed, steps.note(self.world, hand))
+
+    @precondition(lambda self: self.hands)
+    @rule(pick=PICK)
+    def checkpoint(self, pick: int) -> None:
+        hand = self.hand(pick)
+        allowed = may_record(self.rows[hand.run_id], hand)
+        answer = self.world.do(steps.checkpoint(self.world, hand))
+        assert answer == ("written" if allowed else "lost")
+        self.after(unchanged=None if allowed else hand.run_id)
+
+    @precondition(lambda self: self.hands)
+    @rule(pick=PICK, step=st.sampled_from(["defer", "finalize", "reach_safe_boundary"]))
+    def let_go(self, pick: int, step: str) -> None:
+        hand = self.hand(pick)
+        allowed = may_record(self.rows[hand.run_id], hand)
+        self.fenced(hand, allowed, getattr(steps, step)(self.world, hand))
+
+    @precondition(lambda self: any(hand.drains for hand in self.hands))
+    @rule(pick=PICK)
+    def drained(self, pick: int) -> None:
+        told = [hand for hand in self.hands if hand.drains]
+        hand = told[-1 - pick % len(told)]
+        self.fenced(hand, may_drain(self.rows[hand.run_id], hand), steps.drained(self.world, hand))
+
+    @precondition(lambda self: self.hands)
+    @rule(pick=PICK, kind=st.sampled_from([InterruptKind.APPROVAL, InterruptKind.INPUT]))
+    def ask(self, pick: int, kind: InterruptKind) -> None:
+        """A look that was overtaken, or an answer that is there already, leaves the run due (AP-6)."""
+        hand = self.hand(pick)
+        row = self.rows[hand.run_id]
+        asked = self.fenced(hand, may_record(row, hand), self.world.lives.ask(hand.claim, kind=kind))
+        if isinstance(asked, FencepostError):
+            return
+        now = self.rows[hand.run_id]
+        is_open = any(
+            one["id"] == str(asked.interrupt_id) for one in now["interrupts"] if one["status"] == "open"
+        )
+        parks = is_open and row["wakes"] == hand.claim.run.wakes
+        assert now["status"] == ("waiting" if parks else "queued")
+
+    @precondition(lambda self: self.hands)
+    @rule(pick=PICK)
+    def wait_for_tool(self, pick: int) -> None:
+        hand = self.hand(pick)
+        row = self.rows[hand.run_id]
+        parked = self.fenced(hand, may_record(row, hand), self.world.lives.park_on_tool(hand.claim))
+        if not isinstance(parked, FencepostError):
+            overtaken = row["wakes"] != hand.claim.run.wakes
+            assert self.rows[hand.run_id]["status"] == ("queued" if overtaken else "waiting")
+
+    # ── the gateway ──────────────────────────────────────────────────────────────────────────────────
+
+    @precondition(lambda self: self.hands)
+    @rule(pick=PICK, risk=st.sampled_from([Risk.LOW, Risk.MEDIUM]))
+    def prepare(self, pick: int, risk: Risk) -> None:
+        hand = self.hand(pick)
+        if hand.drains or hand.run_id in self.actions:
+            return
+        work = steps.prepare(self.world, hand, risk=risk, effect_class=EffectClass.EXTERNAL_QUERYABLE)
+        made = self.fenced(hand, may_start(self.rows[hand.run_id], hand), work)
+        if isinstance(made, Action):
+            self.actions[hand.run_id] = made
+
+    @precondition(lambda self: self.hands and self.actions)
+    @rule(pick=PICK)
+    def start(self, pick: int) -> None:
+        """An attempt is opened once, under the start fence, for what a person allowed (I10, I12, I22)."""
+        hand = self.hand(pick)
+        action = self.actions.get(hand.run_id)
+        if action is None:
+            return
+        row = self.rows[hand.run_id]
+        opened = self.fenced(hand, may_start(row, hand), attempts.start(self.world.lives, hand.fence, action))
+        if opened is True:
+            assert row["attempts"] == []
+            assert row["actions"] == ["approved" if action.approval else "prepared"]
+        elif isinstance(opened, FencepostError) and not isinstance(opened, FenceLost):
+            assert isinstance(opened, Conflict)
+            assert action.approval
+            assert row["actions"] != ["approved"]
+
+    @precondition(lambda self: self.actions)
+    @rule(pick=PICK, state=st.sampled_from([EffectState.COMPLETED, EffectState.FAILED]))
+    def outcome(self, pick: int, state: EffectState) -> None:
+        """What happened is written once, whatever became of the run, and moves no status (I05)."""
+        action = list(self.actions.values())[-1 - pick % len(self.actions)]
+        row = self.rows[action.run_id]
+        written = self.world.do(attempts.settle(self.world.lives, action, state))
+        assert written == (row["attempts"] in (["started"], ["unknown"]))
+        self.after(unchanged=None if written else action.run_id)
+        assert self.rows[action.run_id]["status"] == row["status"]
+
+    # ── people ───────────────────────────────────────────────────────────────────────────────────────
+
+    @precondition(lambda self: any(row["interrupts"] for row in self.rows.values()))
+    @rule(pick=PICK, decision=st.sampled_from(["approve", "reject"]))
+    def decide(self, pick: int, decision: str) -> None:
+        asked = [(row, one) for row in self.rows.values() for one in row["interrupts"]]
+        row, question = asked[-1 - pick % len(asked)]
+        run_id = row["id"]
+        done = self.world.attempt(self.world.lives.resolve(UUID(question["id"]), decision))
+        takes = question["status"] == "open" and row["status"] not in ENDED | {"cancelling"}
+        if isinstance(done, Gone):  # its time was over, and nobody had noticed
+            takes = False
+        assert isinstance(done, FencepostError) or (done is not None) == takes
+        self.after(unchanged=None if takes else run_id)
+        if takes:
+            now = self.rows[run_id]
+            assert now["wakes"] == row["wakes"] + 1
+            assert now["status"] == ("queued" if row["status"] == "waiting" else row["status"])
+
+    @precondition(lambda self: self.rows)
+    @rule(pick=PICK, ask=st.sampled_from(["cancel", "pause", "resume"]))
+    def ask_of_run(self, pick: int, ask: str) -> None:
+        run_id = self.picked(pick)
+        assert run_id is not None
+        work: Any = (
+            self.world.lives.pause(run_id) if ask == "pause" else getattr(steps, ask)(self.world, run_id)
+        )
+        row = self.rows[run_id]
+        done = self.world.attempt(work)
+        if row["status"] in ENDED:
+            assert isinstance(done, Conflict)
+        changed = not isinstance(done, FencepostError) and done is not None
+        self.after(unchanged=None if changed else run_id)
+        if ask == "cancel" and row["status"] not in ENDED:
+            assert self.rows[run_id]["status"] in (
+                "cancelling",
+                "cancelled",
+                *([row["status"]] if done is None else []),
+            )
+
+    # ── time, and the reconciler ─────────────────────────────────────────────────────────────────────
+
+    @precondition(lambda self: any(row["leased"] for row in self.rows.values()))
+    @rule(pick=PICK)
+    def lease_passes(self, pick: int) -> None:
+        leased = [run_id for run_id, row in self.rows.items() if row["leased"]]
+        self.pass_time("runs", "lease_expires_at", "id = %s", leased[-1 - pick % len(leased)])
+
+    @precondition(lambda self: self.rows)
+    @rule(what=st.sampled_from(["question", "attempt", "deadline", "drain", "pause"]))
+    def time_passes(self, what: str) -> None:
+        """For all of a kind at once: what is past stays past until somebody acts."""
+        self._pass(what)
+
+    def _pass(self, what: str) -> None:
+        match what:
+            case "question":
+                self.pass_time("interrupts", "expires_at", "status = 'open'")
+            case "attempt":
+                self.pass_time("effect_attempts", "attempt_ends_at", "state = 'started'")
+            case "deadline":
+                self.pass_time("runs", "deadline_at", "deadline_at < 'infinity' AND finished_at IS NULL")
+            case "drain":
+                self.pass_time("runs", "drain_until", "status = 'cancelling'")
+            case _:
+                self.pass_time("runs", "paused_until", "status = 'paused'")
+
+    def pass_time(self, table: str, column: str, where: str, *params: Any) -> None:
+        past = "clock_timestamp() - interval '1 second'"
+        self.world.decree(f"UPDATE agent.{table} SET {column} = {past} WHERE {where}", *params)
+        self.rows = self.world.look()
+
+    @precondition(lambda self: self.rows)
+    @rule(name=st.sampled_from(["leases", "waits", "drain", "deadlines", "interrupts", "pauses", "effects"]))
+    def sweep(self, name: str) -> None:
+        self.world.sweep(name)
+        self.after()
+
+    # ── the end of each history ──────────────────────────────────────────────────────────────────────
+
+    def _everything_ends(self) -> None:
+        """Nobody of before comes back. One patient worker and the sweeps bring every run to its end."""
+        answers = len(self.rows) % 2 == 0  # in half of the histories people answer, in the others time does
+        for _ in range(4 * len(self.rows) + 4):
+            if all(row["status"] in ENDED for row in self.rows.values()):
+                break
+            self._one_round(answers)
+        left = [(row["status"], row["waiting_on"]) for row in self.rows.values()]
+        assert all(status in ENDED for status, _ in left), f"stranded: {left}"
+        assert self.world.do(self.world.lives.violations()) == []
+
+    def _one_round(self, answers: bool) -> None:
+        for run_id, row in self.rows.items():
+            question = open_question(row)
+            if answers and question is not None:
+                self.world.attempt(self.world.lives.resolve(UUID(question["id"]), "approve"))
+            if answers and row["status"] == "paused":
+                self.world.attempt(steps.resume(self.world, run_id))
+        for what in ("attempt", "drain", *(() if answers else ("question", "pause"))):
+            self._pass(what)
+        self.pass_time("runs", "lease_expires_at", "lease_owner IS NOT NULL")
+        for name in self.world.sweeps:
+            self.world.sweep(name)
+            self.after()
+        claims = self.world.claim("patient:boot-1", 8)
+        self.after()
+        for claimed in claims:
+            paused = self.rows[claimed.run.id]["pause_asked"]
+            step = steps.reach_safe_boundary if paused else steps.finalize
+            self.world.do(step(self.world, Hand(claimed)))
+            self.after()
