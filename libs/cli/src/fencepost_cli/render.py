@@ -41,8 +41,10 @@ def run_lines(run: Mapping[str, Any]) -> Iterator[str]:
 
 def interrupt_lines(interrupt: Mapping[str, Any]) -> Iterator[str]:
     """The question as it is asked, with what would change and until when it can be answered."""
-    yield f"asks       {interrupt['question']}"
-    for preview in _previews(interrupt.get("preview")):
+    previews = _previews(interrupt.get("preview"))
+    # With a preview the question repeats it in one sentence before it asks; its last line is the asking.
+    yield f"asks       {interrupt['question'].splitlines()[-1] if previews else interrupt['question']}"
+    for preview in previews:
         yield f"           {preview.get('title', '')}"
         for line in preview.get("lines") or []:
             yield f"             {line['label']}: {line['value']}"
