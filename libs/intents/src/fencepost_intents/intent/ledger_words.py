@@ -15,7 +15,7 @@ _ZH_MOVED: Final = lazy(
 )
 _ZH_NOT_MOVED: Final = lazy(
     r"想买|想要|想花|要买|打算|准备|计划|预算|如果|要是|多少|价格|售价|卖(?!了)|值(?:多少|得)|能不能|可以吗|吗[?]?$|[?]|以内|以下|之内|便宜|推荐|多贵|汇率|等于|换算|换成|兑换|股价|借我|左右的|级别|"
-    r"需要|应该|必须|得花|可能|大概要|还差|存款|余额|打折|优惠|折|起步价|起售|月薪|年薪|彩票|中奖|希望|梦想|就好了|什么|哪|不对|改成|应该是|记错|那笔|要花|得付|该付|待付|未付|没付|还没|别买|不买|不想|太贵|帮我转|转账(?!了)|转给(?!了)"
+    r"需要|应该|必须|得花|可能|大概要|还差|存款|余额|打折|优惠|折|起步价|起售|月薪|年薪|彩票|中奖|希望|梦想|就好了|什么|哪|不对|改成|应该是|记错|那笔|要花|得付|该付|待付|未付|没付|还没|别买|不买|不想|太贵|帮我转|给我转|转我|转账(?!了)|转给(?!了)"
 )
 _EN_MOVED: Final = lazy(
     r"\b(?:spent|paid|payed|bought|cost(?: me)?|costs me|purchased|donated|tipped|got|received|earned|made|withdrew|charged|ordered|gave|lent|sold|refunded|refund|reimbursed|splurged|dropped|shelled out|was|were|came to|expense|income|salary|paycheck|used|blew|spend|topped up|ran me|set me back|picked up|grabbed|rented|booked|subscribed|split)\b"

@@ -222,11 +222,12 @@ class _Reading:
 
     def _cue(self, clause: Clause) -> Cue | None:
         """The earliest cue of a clause; at one place, the first of the table."""
+        text, at = self.masked[clause.start : clause.end], clause.start
         best: Cue | None = None
         for intent, pattern in self.patterns:
-            found = pattern.search(self.masked, clause.start, clause.end)
-            if found is not None and (best is None or found.start() < best.start):
-                best = Cue(intent, found.start(), found.end())
+            found = pattern.search(text)
+            if found is not None and (best is None or at + found.start() < best.start):
+                best = Cue(intent, at + found.start(), at + found.end())
         if best is None or best.intent != "reminder.create":
             return best
         return self._checked(best, clause)

@@ -18,7 +18,7 @@ _ALARM: Final = lazy(r"闹钟|闹铃|倒计时|计时器?|定时器|起床|叫�
 _WAKES: Final = lazy(r"起床|叫醒|\bwake (?:me|us)(?: up)?\b")
 _TIMER: Final = lazy(r"倒计时|计时|定时器|\btimers?\b|\bcountdown\b")
 _EVENT: Final = lazy(r"(?:会议|会面|电话会|碰头会|例会|面试|聚会|约会|见面|开会|会|日程|行程|活动|事件|meeting|appointment|appt|event|call with|conference|get-?together|lunch with|dinner with|interview|standup|1:1|one on one|one-on-one|calendar|schedule|agenda|diary|planner|schedule)$")
-_CALENDAR: Final = lazy(r"日历|日程|行事历|calendar|schedule|agenda|diary|planner")
+_CALENDAR: Final = lazy(r"日历|日程|行事历|to[- ]?do list|calendar|schedule|agenda|diary|planner")
 _ZH_VERB: Final = lazy(r"^(?:请|帮我|麻烦|给我|在?我?(?:的)?(?:日历|日程表?|行事历)(?:上|里|中)?|安排|预约|预定|创建|新建|添加|增加|加|设置?|定|约|组织|召集|建|记|放|一个|一场|个|场|一下|下|到|日历|日程|上|里|在|我的?|的|\s)+")
 _EN_VERB: Final = lazy(
     r"^(?:(?:please|can you|could you|would you|i need you to|i need to|i want to|i'd like to|let's|hey|schedule|arrange|set up|setup|set|organize|plan|create|make|add|put|book|mark|save|enter|insert|pencil in|block off|block out|block|an?|the|my|our|me|new|up|in|calendar event|event|calendar|entry|for|called|titled|named|need|have|on|to|of|note)(?![\w'])[ :,]*)+"
@@ -27,14 +27,14 @@ _EN_PLACE: Final = lazy(r"\b(?:(?:on|to|in|into|onto) (?:my |the |our )?(?:calen
 _ZH_PLACE: Final = lazy(r"(?:加|添加|放|写|记|存)?(?:到|进|入|在)(?:我的?)?(?:日历|日程表?|行事历|备忘录|待办|清单)(?:上|里|中)?")
 _ADVANCE_BEFORE: Final = lazy(r"(?:提前|提早|前|早)\s*$")
 _ADVANCE_AFTER: Final = lazy(r"^\s*(?:before(?:hand)?\b|in advance\b|ahead\b|early\b|earlier\b|prior\b|之前|以前|前)")
-_ALL: Final = lazy(r"所有|全部|全都|一切|每个|\ball\b|\bevery\b|\beverything\b|\bentire\b|清空")
-_NOUNS: Final = lazy(r"提醒事项|提醒|闹钟|闹铃|待办事项|待办|备忘录?|日程|日历|行事历|\b(?:reminders?|alarms?|timers?|calendar|schedule|agenda|events?)\b")
+_ALL: Final = lazy(r"所有|全部|全都|一切|每个|\ball\b|\bevery\b|\beverything\b|\bentire\b|\bclear\b|\bwipe\b|清空|清除")
+_NOUNS: Final = lazy(r"(?:从|在)?(?:我的?)?(?:提醒事项|提醒|闹钟|闹铃|待办事项|待办|备忘录?|日程表?|日历|行事历)(?:上|里|中)?的?|\b(?:reminders?|alarms?|timers?|calendar|schedule|agenda|events?|to[- ]?do(?: list)?|list)\b")
 _ZH_CHANGE: Final = lazy(r"(?:改|推迟|延后|延迟|提前|挪|调整?|推后|顺延|变更|移|延|换|更改|修改)(?:到|成|为|至|晚|早|在)?")
 _EN_CHANGE: Final = lazy(r"\b(?:to|until|till|by|back|forward|for|from now)\b")
 _EARLIER: Final = lazy(r"提前|早|\b(?:forward|earlier|sooner|ahead|up by)\b")
 _VERBS: Final = lazy(
-    r"取消掉?|删除掉?|删掉|删了|删去|去掉|关掉|关闭|关了|移除|清空|清除|撤销|停掉|停止|不要了|把|将|掉|不用再?|别再?|不必再?|不需要再?|提醒我们?|改(?:到|成|为|至|在)?|推迟(?:到)?|延后(?:到)?|提前(?:到)?|挪到?|调整?到?|修改|更改|一下|(?:的|了)$|"
-    r"\b(?:cancel|delete|remove|clear|erase|drop|dismiss|turn off|disable|take off|stop reminding me|stop reminding|stop|move|change|push|reschedule|postpone|delay|shift|update|edit|bring|modify|switch|snooze|adjust|my|the|that|this|all|of|about|for|to|back|forward|by|from|on|at|please|can you|could you|reminding me|me|i have|set|until|a|an|up|out|off)\b"
+    r"取消掉?|删除掉?|删掉|删了|删去|去掉|关掉|关闭|关了|移除|清空|清除|撤销|停掉|停止|不要了|把|将|掉|不用再?|别再?|不必再?|不需要再?|提醒我们?|我的|下一?个|一个|请|帮我|改(?:到|成|为|至|在)?|推迟(?:到)?|延后(?:到)?|提前(?:到)?|挪到?|调整?到?|修改|更改|一下|(?:的|了)$|"
+    r"\b(?:cancel|delete|remove|clear|erase|drop|dismiss|turn off|disable|take off|stop reminding me|stop reminding|stop|move|change|push|reschedule|postpone|delay|shift|update|edit|bring|modify|switch|snooze|adjust|my|the|that|this|all|of|about|for|to|back|forward|by|from|on|at|please|can you|could you|reminding me|me|i have|clear|wipe|cross|take|whole|set|until|a|an|up|out|off)\b"
 )
 
 

@@ -20,7 +20,7 @@ from fencepost_intents.result import AmountResult, SlotValue
 Slots = tuple[dict[str, Any], tuple[str, ...]]
 
 _ZH_SPENT: Final = lazy(
-    r"记(?:一|1)?(?:笔|账|个账|一下账|录一?笔)|帮我|记一下|花了|花费了?|花掉|用了|付了|支付了?|一共|总共|共计|合计|添加|新增|(?:一)?[笔条](?:支出|收入)|支出|消费了?|我|了$|钱$|收到|给我|请|入账|AA|aa|每人|人均"
+    r"记(?:一|1)?(?:笔|账|个账|一下账|录一?笔|录一?下?)|费用|帮我|记一下|花了|花费了?|花掉|用了|付了|支付了?|一共|总共|共计|合计|添加|新增|(?:一)?[笔条](?:支出|收入)|支出|消费了?|我|了$|钱$|收到|给我|请|入账|AA|aa|每人|人均"
 )
 _EN_SPENT: Final = lazy(
     r"\b(?:i|we|just|spent|paid|bought|cost(?:s)? me|cost|purchased|log|record|note|add|enter|track|an?|the|my|expense|expenses|of|for|on|was|were|came to|got|received|it|that|please|in|to|at|from|another|about)\b(?=[^a-z]*$)|^\s*(?:(?:i|we|just|have|had|also|spent|paid|bought|purchased|log|record|note|add|enter|track|an|a|the|my|expense|expenses|purchase|payment|of|for|on|got|received|please|another|put down|down)\b\s*)+"
@@ -140,14 +140,13 @@ def translate_slots(reading: Reading, request: Request) -> Slots:
         slots["target_language"] = language
     if not reading.zh and not reading.quotes and ":" not in reading.norm[window[0] : window[1]]:
         words = languages.said_in(reading.text, reading.norm, window)
-    words = words or languages.payload(reading.text, reading.norm, window, taken, reading.zh)
+    words = words or languages.payload_to_translate(reading.text, reading.norm, window, taken)
     if words is not None:
         slots["payload"] = words
     return slots, () if language else ("target_language",)
 
 
 _OBJECT: Final = lazy(r"(?:把|将)(?P<words>[^。]{1,400}?)(?:翻译|翻成|译成|译为|译作|翻作)|(?:里|中)面?(?P<inner>[^。，,]{1,24}?)(?:怎么|如何|咋)(?:说|讲|写|念)|(?P<latin>[a-z][a-z '-]{1,60}?)\s?(?:是|有)?(?:什么|啥)意思")
-_POINTS: Final = lazy(r"^(?:下面|以下|上面|这|那|它|此|下列|如下)[^,]{0,8}$|^(?:这|那)?(?:段|句|个|些|篇)(?:话|文字|内容|词|句子)?$")
 
 
 def _zh_object(reading: Reading, window: tuple[int, int]) -> SlotValue | None:
@@ -158,7 +157,7 @@ def _zh_object(reading: Reading, window: tuple[int, int]) -> SlotValue | None:
     name = found.lastgroup or "words"
     span = found.span(name)
     words = reading.text[span[0] : span[1]].strip()
-    return None if _POINTS.match(words) or not words else SlotValue(words, span)
+    return None if languages.POINTS.match(words) or not words else SlotValue(words, span)
 
 
 def email_slots(reading: Reading, request: Request) -> Slots:
@@ -169,7 +168,8 @@ def email_slots(reading: Reading, request: Request) -> Slots:
     if people is not None:
         slots["recipients"] = people
         if people.span:
-            taken.append(people.span)
+            lead = reading.norm[people.span[0] - 1 : people.span[0]] in ("给", "向", "致")
+            taken.append((people.span[0] - lead, people.span[1]))
     words = languages.payload(reading.text, reading.norm, (request.cue.end, request.end), taken, reading.zh)
     if words is not None:
         slots["payload"] = words
