@@ -18,7 +18,7 @@ import psycopg
 import pytest
 from fencepost_api.context import Limits
 from fencepost_api.problems import PROBLEMS, status_of
-from fencepost_contracts.http import Problem
+from fencepost_contracts.http_views import Problem
 
 from tests.support.api import Served, a_key, serving
 from tests.support.hostile_rows import DEEP, JSON, RAW, ROWS, RUNS, Row

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from fencepost_contracts.http import InterruptView, Page
+from fencepost_contracts.http_views import InterruptView, Page
 from fencepost_domain.vocabulary import InterruptKind, Risk
 from fencepost_runtime import failpoints
 from fencepost_store import interrupts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fencepost_contracts.http import EventView, Page, RunView
+from fencepost_contracts.http_views import EventView, Page, RunView
 
 from tests.support.api import Served, a_key, saying
 from tests.support.lives import USER, Lives

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from fencepost_contracts.http import Problem, SettingsView
+from fencepost_contracts.http_views import Problem, SettingsView
 from jsonschema_rs import validator_for
 
 from tests.support.api import Served, a_key, saying, serving
@@ -169,7 +169,8 @@ async def test_business_facts_are_the_callers_in_exact_decimals(served: Served, 
     for n, (amount, currency, category, on) in enumerate(entries):
         await lives.sql(
             "INSERT INTO app.ledger_entries (id, tenant_id, user_id, kind, amount, currency, category, "
-            "occurred_on, origin_effect_key) VALUES (gen_random_uuid(), %s, %s, 'expense', %s, %s, %s, %s, %s)",
+            "occurred_on, origin_effect_key) "
+            "VALUES (gen_random_uuid(), %s, %s, 'expense', %s, %s, %s, %s, %s)",
             TENANT, USER, amount, currency, category, on, f"k{n}",
         )  # fmt: skip
     ann = served.as_()
@@ -187,8 +188,9 @@ async def test_business_facts_are_the_callers_in_exact_decimals(served: Served, 
 async def test_reminders_come_in_the_order_they_are_due(served: Served, lives: Lives) -> None:
     for n, (at, status) in enumerate([("2030-01-02", "active"), ("2030-01-01", "active"), (None, "done")]):
         await lives.sql(
-            "INSERT INTO app.reminders (id, tenant_id, user_id, title, locale, zone, dtstart, next_at, status, "
-            "origin_effect_key) VALUES (gen_random_uuid(), %s, %s, %s, 'en', 'UTC', '2030-01-01', %s, %s, %s)",
+            "INSERT INTO app.reminders (id, tenant_id, user_id, title, locale, zone, dtstart, next_at, "
+            "status, origin_effect_key) "
+            "VALUES (gen_random_uuid(), %s, %s, %s, 'en', 'UTC', '2030-01-01', %s, %s, %s)",
             TENANT, USER, f"r{n}", at, status, f"k{n}",
         )  # fmt: skip
     ann = served.as_()

@@ -177,14 +177,16 @@ async def resolve(
     )
     if stored is None:
         raise Gone("interrupt_expired", f"it could be answered until {interrupt.expires_at.isoformat()}")
-    for index, (decision, note) in sorted((decisions or {}).items()):
-        await tx.execute(
-            "decide_action",
-            {"interrupt_id": interrupt.id, "index": index, "decision": decision, "by": by, "note": note},
-        )
     told = {"interrupt_id": str(interrupt.id), "kind": str(interrupt.kind)}
-    event = NewEvent(tx.ids.uuid7(), Ev.INTERRUPT_RESOLVED, told, f"user:{by}")
-    return await _close(tx, run, now, event, told, cause="resolution")
+    events = [NewEvent(tx.ids.uuid7(), Ev.INTERRUPT_RESOLVED, told, f"user:{by}")]
+    for index, (decision, note) in sorted((decisions or {}).items()):
+        action = await tx.row(
+            "decide_action", interrupt_id=interrupt.id, index=index, decision=decision, by=by, note=note
+        )
+        if action is not None and decision == "reject":
+            refused = {"index": index, "n": action["n"], "tool": action["tool"]}
+            events.append(NewEvent(tx.ids.uuid7(), Ev.ACTION_REJECTED, refused, f"user:{by}"))
+    return await _close(tx, run, now, events, told, cause="resolution")
 
 
 async def expire(tx: Tx, run: Run, now: datetime, interrupt: Interrupt) -> Recorded | None:
@@ -198,11 +200,11 @@ async def expire(tx: Tx, run: Run, now: datetime, interrupt: Interrupt) -> Recor
     await tx.execute("expire_actions", {"interrupt_id": interrupt.id})
     told = {"interrupt_id": str(interrupt.id), "kind": str(interrupt.kind)}
     event = NewEvent(tx.ids.uuid7(), Ev.INTERRUPT_EXPIRED, told)
-    return await _close(tx, run, now, event, told, cause="expiry")
+    return await _close(tx, run, now, [event], told, cause="expiry")
 
 
 async def _close(
-    tx: Tx, run: Run, now: datetime, event: NewEvent, told: dict[str, str], *, cause: str
+    tx: Tx, run: Run, now: datetime, events: Sequence[NewEvent], told: dict[str, str], *, cause: str
 ) -> Recorded:
     woken = decide_wake(run, tx.ids.uuid7(), cause=cause, now=now)
     decision = woken or Decision(None)
@@ -210,5 +212,5 @@ async def _close(
     return await record(
         tx,
         run,
-        replace(decision, sets={**decision.sets, "wake": True}, events=(event, *decision.events), feed=feed),
+        replace(decision, sets={**decision.sets, "wake": True}, events=(*events, *decision.events), feed=feed),
     )

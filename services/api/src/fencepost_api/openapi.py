@@ -8,13 +8,13 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fencepost_contracts.http import (
     IntentRequest,
-    Problem,
     ResolutionRequest,
     RunRequest,
     SettingsPatch,
     StopRequest,
     TicketRequest,
 )
+from fencepost_contracts.http_views import Problem
 from pydantic import BaseModel
 
 from fencepost_api.problems import MEDIA_TYPE, PROBLEMS

@@ -66,7 +66,7 @@ RETURNING i.id;
 -- decide_action --
 -- Why: the decision stands with the action it was taken on, and only while that is the current one.
 -- Locks: the action's row.  Clock: database.
--- Result: none.
+-- Result: n and tool, or no row when it is not the current preparation any more.
 UPDATE agent.actions
    SET status = CASE CAST(:decision AS text) WHEN 'approve' THEN 'approved' ELSE 'rejected' END,
        decision = :decision,
@@ -75,7 +75,8 @@ UPDATE agent.actions
        note = :note
  WHERE interrupt_id = :interrupt_id
    AND index = :index
-   AND status = 'prepared';
+   AND status = 'prepared'
+RETURNING n, tool;
 
 -- expire_interrupt --
 -- Why: nobody answered in time; the same condition as a decision, the other way round.

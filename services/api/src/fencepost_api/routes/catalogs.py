@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from fastapi import APIRouter, Request
-from fencepost_contracts.http import IntentRequest, SettingsPatch, SettingsView
+from fencepost_contracts.http import IntentRequest, SettingsPatch
+from fencepost_contracts.http_views import SettingsView
 from fencepost_domain.errors import Invalid, NotFound
 from fencepost_runtime.logging import get_logger
 from fencepost_store import settings_store, views

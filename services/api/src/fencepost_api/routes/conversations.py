@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fastapi import APIRouter, Request
-from fencepost_contracts.http import ConversationView, MessageView, Page
+from fencepost_contracts.http_views import ConversationView, MessageView, Page
 from fencepost_store import views
 from starlette.responses import Response
 

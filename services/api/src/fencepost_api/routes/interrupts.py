@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from fastapi import APIRouter, Request
-from fencepost_contracts.http import InterruptView, Page, ResolutionRequest
+from fencepost_contracts.http import ResolutionRequest
+from fencepost_contracts.http_views import InterruptView, Page
 from fencepost_domain.vocabulary import InterruptKind, InterruptStatus
 from fencepost_store import views
 from starlette.responses import Response

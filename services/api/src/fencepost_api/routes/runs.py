@@ -9,7 +9,8 @@ from typing import Final
 from uuid import UUID
 
 from fastapi import APIRouter, Request
-from fencepost_contracts.http import LONGEST_WAIT_SECONDS, EventView, Page, RunRequest, RunView, StopRequest
+from fencepost_contracts.http import LONGEST_WAIT_SECONDS, RunRequest, StopRequest
+from fencepost_contracts.http_views import EventView, Page, RunView
 from fencepost_domain.vocabulary import WAITS_ON_A_PERSON, RunStatus
 from fencepost_store import views
 from starlette.responses import Response
@@ -31,8 +32,8 @@ from fencepost_api.deps import (
 )
 from fencepost_api.openapi import described
 from fencepost_api.queries import number, run_filter
-from fencepost_api.streams import sse
-from fencepost_api.streams.run_stream import RunStream, is_over, position_of
+from fencepost_api.sse import wire
+from fencepost_api.sse.run_stream import RunStream, is_over, position_of
 from fencepost_api.usecases.create_run import create_run
 from fencepost_api.usecases.pause_run import pause_run, resume_run
 from fencepost_api.usecases.stop_run import stop_run
@@ -58,7 +59,7 @@ async def create(request: Request, api: ApiDep, caller: CallerDep) -> Response:
     if created.replayed:
         headers["Idempotent-Replayed"] = "true"
     if "text/event-stream" in request.headers.get("accept", ""):
-        return sse.respond(RunStream(api, caller, run_id, 0).lines(), api.limits, 201, headers)
+        return wire.respond(RunStream(api, caller, run_id, 0).lines(), api.limits, 201, headers)
     row, waited = created.row, _wait_seconds(request)
     if waited:
         headers["Preference-Applied"] = f"wait={waited}"
@@ -139,7 +140,7 @@ async def stream(run_id: str, request: Request, api: ApiDep, caller: StreamCalle
     position = position_of(given, access)
     if is_over(position, access):
         return Response(status_code=204)
-    return sse.respond(RunStream(api, caller, wanted, position).lines(), api.limits)
+    return wire.respond(RunStream(api, caller, wanted, position).lines(), api.limits)
 
 
 @router.post("/v1/runs/{run_id}/cancel", status_code=202, response_model=RunView,

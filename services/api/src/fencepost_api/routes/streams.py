@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from fastapi import APIRouter, Request
-from fencepost_contracts.http import TicketRequest, TicketView
+from fencepost_contracts.http import TicketRequest
+from fencepost_contracts.http_views import TicketView
 from starlette.responses import Response
 
 from fencepost_api import render
 from fencepost_api.deps import ApiDep, CallerDep, StreamCallerDep, check_queries, read_json, shape
 from fencepost_api.openapi import described
 from fencepost_api.queries import uuid_query
-from fencepost_api.streams import sse
-from fencepost_api.streams.feed_stream import FeedStream
+from fencepost_api.sse import wire
+from fencepost_api.sse.feed_stream import FeedStream
 
 router = APIRouter(tags=["streams"])
 
@@ -22,7 +23,7 @@ async def feed(request: Request, api: ApiDep, caller: StreamCallerDep) -> Respon
     check_queries(request, "ticket", "conversation_id")
     conversation = uuid_query(request, "conversation_id")
     stream = FeedStream(api, caller, request.headers.get("last-event-id"), conversation)
-    return sse.respond(stream.lines(), api.limits)
+    return wire.respond(stream.lines(), api.limits)
 
 
 @router.post(

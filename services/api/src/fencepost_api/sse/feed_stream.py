@@ -17,7 +17,7 @@ from pydantic_core import to_json
 from fencepost_api import render
 from fencepost_api.auth import Caller
 from fencepost_api.context import Api
-from fencepost_api.streams.sse import FIRST, encode, mark
+from fencepost_api.sse.wire import FIRST, encode, mark
 from fencepost_api.streams.translate import Shown
 
 KINDS: Final = frozenset(

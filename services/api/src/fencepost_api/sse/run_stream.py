@@ -13,9 +13,9 @@ from fencepost_store.views import Access
 
 from fencepost_api.auth import Caller
 from fencepost_api.context import Api
+from fencepost_api.sse.wire import FIRST, encode
 from fencepost_api.streams.hub import Follower
 from fencepost_api.streams.reader import read_events, snapshot
-from fencepost_api.streams.sse import FIRST, encode
 from fencepost_api.streams.translate import Shown
 
 _SEQ: Final = re.compile(r"[0-9]{1,15}", re.ASCII)

@@ -1,0 +1,274 @@
+"""What each event of the log says: one payload model a type, version 1.
+
+Payloads are facts for readers of the log, of streams and of exports. A reader ignores members it doesn't
+know (`parse`); writers are held to these models by `tests/contract` (`check`), so that a member is
+added here first. Integers beyond 2^53 and amounts are strings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final, Literal
+from uuid import UUID
+
+from fencepost_domain.vocabulary import (
+    ActionStatus,
+    EffectClass,
+    Ev,
+    InterruptKind,
+    Reason,
+    Risk,
+    RunMode,
+    RunStatus,
+    WaitingOn,
+)
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Payload(BaseModel):
+    """Strict for writers; `parse` reads past what it doesn't know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class RunRequested(Payload):
+    module: str
+    mode: RunMode
+
+
+class RunClaimed(Payload):
+    """`owner`: slot and boot. `attempt` counts claims without progress since the last counted one."""
+
+    owner: str
+    attempt: int
+
+
+class RunBound(Payload):
+    graph: str
+    manifest: str
+    catalog: str | None
+
+
+class RunDeferred(Payload):
+    reason: str
+    detail: str
+    until: datetime
+
+
+class RunWoken(Payload):
+    by: str
+
+
+class RunLeaseExpired(Payload):
+    owner: str
+    counts: bool
+
+
+class RunRerouted(Payload):
+    """From one module to another."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", serialize_by_alias=True)
+
+    left: str = Field(alias="from")  # a keyword of the language
+    to: str
+
+
+class RunPauseAsked(Payload):
+    """`to` running: a mark for the owner; paused: at once."""
+
+    to: Literal["running", "paused"]
+
+
+class RunPaused(Payload):
+    pass
+
+
+class RunResumed(Payload):
+    to: Literal["running", "waiting", "queued"]
+    on: WaitingOn | None = None
+
+
+class RunStopAsked(Payload):
+    note: str | None = None
+
+
+class RunParked(Payload):
+    """`woken_meanwhile`: it went to queued, because the answer came before it parked."""
+
+    on: WaitingOn
+    woken_meanwhile: bool
+
+
+class RunFinalized(Payload):
+    status: RunStatus
+    reason: Reason
+    code: str | None
+    decided_by: str
+
+
+class InterruptMoved(Payload):
+    interrupt_id: UUID
+    kind: InterruptKind
+
+
+class ActionPrepared(Payload):
+    """With the arguments, by which a replay finds the frozen result of (tool, arguments hash)."""
+
+    index: int
+    n: int
+    tool: str
+    arguments: dict[str, Any]
+    arguments_hash: str
+    risk: Risk
+    effect_class: EffectClass
+    approval: bool
+    status: ActionStatus
+    token_id: UUID | None = None
+
+
+class ActionMoved(Payload):
+    """Withdrawn, rejected or started."""
+
+    index: int
+    n: int
+    tool: str
+    token_id: UUID | None = None
+    attempt: int | None = None
+    effect_key: str | None = None
+    note: str | None = None
+
+
+class ActionEnded(Payload):
+    """Committed or failed: with the result or the error."""
+
+    index: int
+    n: int
+    tool: str
+    effect_key: str | None = None
+    attempt: int | None = None
+    arguments_hash: str | None = None
+    effect_class: EffectClass | None = None
+    result: Any = None
+    error: Any = None
+    result_invalid: bool = False
+    late: bool = False
+
+
+class ActionUnknown(Payload):
+    index: int
+    tool: str
+    attempt: int
+    late: bool
+    n: int | None = None
+    effect_key: str | None = None
+
+
+class ToolRefused(Payload):
+    """A call that was not allowed; `pointer` into its arguments."""
+
+    code: str
+    tool: str
+    pointer: str | None = None
+    detail: str | None = None
+    allowed: tuple[str, ...] = ()
+    index: int | None = None
+
+
+class TransitionRefused(Payload):
+    event: str
+    status: RunStatus
+
+
+class ModelCalled(Payload):
+    """A settled call of a model; late ones are billed and never used."""
+
+    call_id: UUID
+    key: str
+    attempt: int
+    role: str
+    provider: str
+    model: str
+    state: str
+    late: bool
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+class NodeFailed(Payload):
+    node: str
+    error: str
+    retryable: bool | None = None
+    detail: str | None = None
+
+
+class RecoveryChecked(Payload):
+    """One check of the recovery gate."""
+
+    check: str
+    answer: Literal["ok", "repair", "wait", "human", "stop"]
+    detail: str | None = None
+
+
+class MessageCompleted(Payload):
+    message_id: UUID
+
+
+class EffectDuplicated(Payload):
+    effect_key: str
+    attempts: tuple[int, ...] = ()
+
+
+class Erased(Payload):
+    by: str
+    seqs: tuple[int, ...] = ()
+
+
+PAYLOADS: Final[Mapping[Ev, type[Payload]]] = {
+    Ev.RUN_REQUESTED: RunRequested,
+    Ev.RUN_CLAIMED: RunClaimed,
+    Ev.RUN_BOUND: RunBound,
+    Ev.RUN_DEFERRED: RunDeferred,
+    Ev.RUN_WOKEN: RunWoken,
+    Ev.RUN_LEASE_EXPIRED: RunLeaseExpired,
+    Ev.RUN_REROUTED: RunRerouted,
+    Ev.RUN_PAUSE_ASKED: RunPauseAsked,
+    Ev.RUN_PAUSED: RunPaused,
+    Ev.RUN_RESUMED: RunResumed,
+    Ev.RUN_CANCEL_ASKED: RunStopAsked,
+    Ev.RUN_DEADLINE_PASSED: RunStopAsked,
+    Ev.RUN_PARKED: RunParked,
+    Ev.RUN_FINALIZED: RunFinalized,
+    Ev.INTERRUPT_OPENED: InterruptMoved,
+    Ev.INTERRUPT_RESOLVED: InterruptMoved,
+    Ev.INTERRUPT_EXPIRED: InterruptMoved,
+    Ev.INTERRUPT_WITHDRAWN: InterruptMoved,
+    Ev.ACTION_PREPARED: ActionPrepared,
+    Ev.ACTION_WITHDRAWN: ActionMoved,
+    Ev.ACTION_REJECTED: ActionMoved,
+    Ev.ACTION_STARTED: ActionMoved,
+    Ev.ACTION_COMMITTED: ActionEnded,
+    Ev.ACTION_FAILED: ActionEnded,
+    Ev.ACTION_UNKNOWN: ActionUnknown,
+    Ev.TOOL_REFUSED: ToolRefused,
+    Ev.TRANSITION_REFUSED: TransitionRefused,
+    Ev.MODEL_CALLED: ModelCalled,
+    Ev.NODE_FAILED: NodeFailed,
+    Ev.RECOVERY_CHECKED: RecoveryChecked,
+    Ev.MESSAGE_COMPLETED: MessageCompleted,
+    Ev.OBSERVED_LATE: ModelCalled,
+    Ev.EFFECT_DUPLICATED: EffectDuplicated,
+    Ev.ERASED: Erased,
+}
+
+
+def check(kind: str, payload: Mapping[str, Any]) -> Payload:
+    """The payload as its type's model. Raises ValidationError, also on a member nobody declared."""
+    return PAYLOADS[Ev(kind)].model_validate(dict(payload))
+
+
+def parse(kind: str, payload: Mapping[str, Any]) -> Payload:
+    """The same for readers: members that a newer writer added are left out."""
+    model = PAYLOADS[Ev(kind)]
+    known = {field.alias or name for name, field in model.model_fields.items()}
+    return model.model_validate({name: value for name, value in payload.items() if name in known})

@@ -1,0 +1,237 @@
+"""What the public HTTP API answers (design 05): runs, questions, lists, problems.
+
+A client reads past members it doesn't know; the api is held to these shapes by `tests/contract`.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Generic, Literal, TypeVar
+from uuid import UUID
+
+from fencepost_domain.vocabulary import (
+    ActionStatus,
+    EffectClass,
+    EffectState,
+    InterruptKind,
+    InterruptStatus,
+    Reason,
+    Risk,
+    RunMode,
+    RunStatus,
+    WaitingOn,
+)
+from pydantic import BaseModel, ConfigDict
+
+from fencepost_contracts.http import Choice, Wire
+
+
+class ProblemError(Wire):
+    """One thing that is wrong. `pointer`: a JSON pointer into the body; `parameter`: of the query."""
+
+    code: str
+    detail: str
+    pointer: str | None = None
+    parameter: str | None = None
+
+
+class Problem(BaseModel):
+    """RFC 9457. `code` is stable and for machines; members beside these belong to the code."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    request_id: str
+    errors: tuple[ProblemError, ...] = ()
+
+
+Item = TypeVar("Item")
+
+
+class Page(Wire, Generic[Item]):
+    """A part of a list, newest first unless said otherwise. `next_cursor` is opaque; null: that was all."""
+
+    items: tuple[Item, ...]
+    next_cursor: str | None
+
+
+class Candidate(Wire):
+    id: str
+    label: str
+    value: Any = None
+
+
+class InterruptView(Wire):
+    """What a person is asked. Without the conversation, so that an approver may see it."""
+
+    id: UUID
+    run_id: UUID
+    kind: InterruptKind
+    status: InterruptStatus
+    question: str
+    candidates: tuple[Candidate, ...]
+    input_schema: dict[str, Any] | None
+    indexes: tuple[int, ...]
+    preview: Any
+    change: Any
+    risk: Risk | None
+    requested_by: str
+    opened_at: datetime
+    expires_at: datetime
+    resolution: dict[str, Any] | None
+    resolved_by: str | None
+    resolved_at: datetime | None
+
+
+class ActionView(Wire):
+    """`effect` is the state of its effect, null before one was opened."""
+
+    index: int
+    n: int
+    tool: str
+    risk: Risk
+    status: ActionStatus
+    arguments: dict[str, Any]
+    effect_class: EffectClass
+    effect: EffectState | None
+    effect_key: str | None
+    result: Any
+    decision: Choice | None
+    decided_by: str | None
+
+
+class Cost(Wire):
+    value: str
+    currency: str
+
+
+class Usage(Wire):
+    model_calls: int
+    input_tokens: int
+    output_tokens: int
+    cost: Cost
+
+
+class Bound(Wire):
+    graph: str | None
+    manifest: str | None
+    catalog: str | None
+
+
+class Output(Wire):
+    message_id: UUID
+    text: str
+    artifacts: tuple[Any, ...]
+
+
+class FinalizationView(Wire):
+    status: RunStatus
+    reason: Reason
+    code: str | None
+    node: str | None
+    explanation: str
+    decided_by: str
+    at: datetime
+    evidence: dict[str, Any]
+    left_undone: tuple[Any, ...]
+    unconfirmed_effects: tuple[Any, ...]
+    usage: dict[str, Any]
+
+
+class RunView(Wire):
+    """A run as it is now."""
+
+    id: UUID
+    status: RunStatus
+    waiting_on: WaitingOn | None
+    module: str
+    mode: RunMode
+    user_id: str
+    conversation_id: UUID
+    metadata: dict[str, str]
+    attempt: int
+    pause_asked: bool
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    deadline_at: datetime | None
+    event_seq: int
+    input: dict[str, Any]
+    output: Output | None
+    interrupt: InterruptView | None
+    plan: Any
+    task_contract: Any
+    quality_reports: tuple[Any, ...]
+    actions: tuple[ActionView, ...]
+    artifacts: tuple[Any, ...]
+    usage: Usage
+    bound: Bound
+    recovery_checks: tuple[Any, ...]
+    fork_points: tuple[int, ...]
+    finalization: FinalizationView | None
+
+
+class EventView(Wire):
+    """One event of the log. `erased`: payload and salt were removed, the chain still verifies."""
+
+    seq: int
+    id: UUID
+    type: str
+    schema_version: int
+    actor: str
+    at: datetime
+    causation_id: UUID | None
+    correlation_id: UUID | None
+    payload: dict[str, Any] | None
+    erased: bool
+    salt: str | None
+    payload_hash: str
+    prev_hash: str
+    hash: str
+
+
+class ConversationView(Wire):
+    id: UUID
+    user_id: str
+    title: str
+    holder_run_id: UUID | None
+    created_at: datetime
+    updated_at: datetime
+
+
+class MessageView(Wire):
+    id: UUID
+    conversation_id: UUID
+    seq: int
+    run_id: UUID | None
+    author: Literal["user", "assistant", "reminder"]
+    text: str
+    artifacts: tuple[Any, ...]
+    created_at: datetime
+
+
+class ModuleView(Wire):
+    """A module by its newest published catalog. `served`: a worker for it is alive."""
+
+    name: str
+    version: str
+    fingerprint: str
+    tools: int
+    served: bool
+
+
+class SettingsView(Wire):
+    zone: str | None
+    locale: str | None
+    currency: str | None
+    approval: dict[str, Any]
+    budgets: dict[str, Any]
+
+
+class TicketView(Wire):
+    ticket: str
+    expires_at: datetime
