@@ -155,6 +155,8 @@ DENIED = [
     ("worker", "INSERT INTO agent.effect_attempts (effect_key) VALUES ('k')"),
     ("worker", "UPDATE agent.actions SET decision = 'approve'"),
     ("worker", "UPDATE agent.interrupts SET resolution = '{}'"),
+    ("worker", "INSERT INTO agent.interrupts (id, status) VALUES (gen_random_uuid(), 'resolved')"),
+    ("worker", "INSERT INTO agent.interrupts (id, opened_at) VALUES (gen_random_uuid(), now())"),
     ("worker", "UPDATE agent.runs SET tenant_id = gen_random_uuid()"),
     ("worker", "INSERT INTO agent.runs (id) VALUES (gen_random_uuid())"),
     ("gateway", "UPDATE agent.runs SET status = 'succeeded', revision = revision + 1"),

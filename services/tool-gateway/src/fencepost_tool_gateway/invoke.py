@@ -26,7 +26,7 @@ from fencepost_domain.fence import Fence, FenceKind
 from fencepost_domain.vocabulary import ActionStatus, EffectClass, EffectState, Ev
 from fencepost_runtime.failpoints import ahit
 from fencepost_store import actions as store
-from fencepost_store.effects import Outcome, lock_effect, open_attempt, settle_attempt
+from fencepost_store.effects import Outcome, open_attempt, settle_attempt
 from fencepost_store.record import record
 from fencepost_store.runs import lock_run
 from fencepost_store.transaction import Tx
@@ -99,8 +99,6 @@ async def _open(gateway: Gateway, tx: Tx, may: Authorised) -> None:
     action, around = may.action, may.around
     await store.spend_token(tx, action)
     await store.count_action(tx, around.root_run_id, MOST_ACTIONS)
-    if await lock_effect(tx, action.run_id, action.index) is not None:
-        raise Conflict("reconcile", "an attempt of this action was opened before")
     await open_attempt(
         tx,
         action,

@@ -21,7 +21,7 @@ from fencepost_runtime.system import SystemClock, SystemIds
 from fencepost_runtime.telemetry import set_up_telemetry
 from fencepost_store.catalogs import unsafe_durability
 from fencepost_store.engine import make_engine
-from fencepost_store.migrate import schema_is_current
+from fencepost_store.schema import schema_is_current
 from fencepost_store.transaction import Store
 
 from fencepost_tool_gateway.app import make_app
@@ -98,7 +98,7 @@ async def _check_server(settings: GatewaySettings, store: Store) -> None:
 
 def _checks(settings: GatewaySettings, store: Store) -> dict[str, Check]:
     async def database() -> None:
-        if not await schema_is_current(settings.database_url):
+        if not await schema_is_current(store.engine):
             raise SchemaNotReady
 
     checks: dict[str, Check] = {"database": database}

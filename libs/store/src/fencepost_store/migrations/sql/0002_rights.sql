@@ -51,8 +51,11 @@ GRANT UPDATE (roles, seen_at) ON agent.principals TO fencepost_api;
 GRANT SELECT ON agent.runs, agent.conversations, agent.messages, agent.interrupts, agent.actions, agent.effects,
     agent.effect_attempts, agent.finalizations, agent.model_calls, agent.budgets, agent.settings, agent.principals,
     agent.artifacts, agent.state_events, agent.state_snapshots, agent.outbox TO fencepost_worker;
-GRANT INSERT ON agent.interrupts, agent.finalizations, agent.messages, agent.model_calls, agent.budgets,
+GRANT INSERT ON agent.finalizations, agent.messages, agent.model_calls, agent.budgets,
     agent.manifests, agent.definitions, agent.workers, agent.tenant_turns, agent.poison_records TO fencepost_worker;
+-- A worker asks; it can't answer itself, nor say when it asked: the gateway relies on both.
+GRANT INSERT (id, run_id, tenant_id, user_id, kind, index, n, indexes, question, candidates, input_schema, preview,
+    change, risk, expires_at) ON agent.interrupts TO fencepost_worker;
 GRANT UPDATE (module, status, waiting_on, pause_asked, rerouted, revision, attempt, next_counts, progress,
     attempt_progress, lease_owner, lease_expires_at, claim_nonce, available_at, deadline_at, deadline_left, paused_until,
     graph_version, manifest_fp, catalog_fp, event_seq, event_head, started_at, finished_at) ON agent.runs TO fencepost_worker;
