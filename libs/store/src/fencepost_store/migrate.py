@@ -116,17 +116,3 @@ async def migrate(
     """
     return await asyncio.to_thread(_migrate, admin_dsn, dict(role_passwords or {}), list(modules or []))
 
-
-async def schema_is_current(dsn: str) -> bool:
-    """Does the core schema match this release? What `/readyz` asks."""
-
-    def ask() -> bool:
-        engine = create_engine(sqlalchemy_url(dsn))
-        try:
-            with engine.connect() as connection:
-                before, head, _ = _heads(connection, CORE)
-                return before == head
-        finally:
-            engine.dispose()
-
-    return await asyncio.to_thread(ask)

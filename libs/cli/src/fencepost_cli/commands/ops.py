@@ -29,7 +29,7 @@ def migrate(
     from psycopg import OperationalError
     from sqlalchemy.exc import OperationalError as EngineError
 
-    from fencepost_cli.schema import module_branches
+    from fencepost_cli.embedded.bring_up_schema import module_branches
 
     dsn = admin_dsn(data_dir or default_data_dir())
     try:

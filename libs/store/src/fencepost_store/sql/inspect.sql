@@ -22,3 +22,9 @@ SELECT count(*) FILTER (WHERE o.parked_at IS NULL AND o.publish_at < clock_times
        count(*) FILTER (WHERE o.parked_at IS NOT NULL) AS parked
   FROM agent.outbox o
  WHERE o.published_at IS NULL;
+
+-- schema_revision --
+-- Why: which core migration the database is at.
+-- Locks: none.  Clock: none.
+-- Result: the revision.
+SELECT version_num FROM fencepost.fencepost_schema_core;

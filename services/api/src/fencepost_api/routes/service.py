@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from fastapi import APIRouter, Request
 from fencepost_runtime.health import run_checks
-from fencepost_store.migrate import schema_is_current
+from fencepost_store.schema import schema_is_current
 from starlette.responses import HTMLResponse, Response
 
 from fencepost_api import render
@@ -42,7 +42,7 @@ async def readyz(request: Request, api: ApiDep) -> Response:
 
     async def migrations() -> None:
         if not getattr(request.app.state, "migrated", False):
-            if not await schema_is_current(api.database_url):
+            if not await schema_is_current(api.store.engine):
                 raise NotMigrated
             request.app.state.migrated = True
 
