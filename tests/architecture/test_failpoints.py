@@ -9,10 +9,14 @@ from fencepost_runtime.failpoints import FAILPOINTS
 from tests.architecture.shape import our_sources
 
 HIT: Final = re.compile(r"\ba?hit\(\s*\"([a-z_.]+)\"")
+SWEEP: Final = re.compile(r"\bSweep\(\s*\w+,\s*\"([a-z_]+)\"")  # a sweep's two points bear its name
 
 
 def reached() -> set[str]:
-    return {name for path in our_sources(".py") for name in HIT.findall(path.read_text())}
+    sources = [path.read_text() for path in our_sources(".py")]
+    named = {name for source in sources for name in HIT.findall(source)}
+    sweeps = {name for source in sources for name in SWEEP.findall(source)}
+    return named | {f"reconciler.{name}.{when}_commit" for name in sweeps for when in ("before", "after")}
 
 
 def test_every_point_that_code_reaches_is_declared() -> None:

@@ -17,7 +17,7 @@ from tests.support.eventually import eventually
 from tests.support.lives import LEASE, OWNER, RIVAL, Lives
 from tests.support.races import holding
 
-EXPIRE = "reconciler.expire.before_commit"
+EXPIRE = "reconciler.expire_leases.before_commit"
 
 
 @asynccontextmanager
