@@ -1,0 +1,171 @@
+"""How each failpoint is reached: most by the common load, some by a scene of their own beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+from fencepost.views import View
+from fencepost_runtime.failpoints import Action
+
+from tests.faults.mesh import Mesh
+from tests.faults.people import REMIND, Person
+
+Scene = Callable[[Mesh, Person, str], Awaitable[None]]
+NODE: Final = "worker.node.before_start"
+
+
+async def load(mesh: Mesh, person: Person, point: str) -> None:
+    """The common load reaches it."""
+    mesh.arm(point)
+
+
+async def _held_at_a_node(mesh: Mesh, person: Person, **rest: object) -> View:
+    """A run that its worker holds before a node, while the heart goes on beating."""
+    mesh.arm(NODE, Action.BLOCK)
+    run = await person.ask(REMIND.format(title="go home"), **rest)
+    await mesh.hit(NODE)
+    return run
+
+
+async def stopped_at_work(mesh: Mesh, person: Person, point: str) -> None:
+    """Cancelled while its worker is at it: the worker drains it."""
+    run = await _held_at_a_node(mesh, person)
+    mesh.arm(point)
+    await person.cancel(run)
+    await person.ends(run, "cancelled")
+
+
+async def stopped_and_orphaned(mesh: Mesh, person: Person, point: str) -> None:
+    """Cancelled, and its worker is dead: the reconciler ends it."""
+    run = await _held_at_a_node(mesh, person)
+    await mesh.running.kill("worker")
+    mesh.arm(point)
+    await person.cancel(run)
+    await mesh.hit(point)
+    await person.ends(run, "cancelled")
+    await mesh.running.start("worker")
+
+
+async def orphaned(mesh: Mesh, person: Person, point: str) -> None:
+    """Its worker is dead: the reconciler takes it, another worker goes on."""
+    run = await _held_at_a_node(mesh, person)
+    await mesh.running.kill("worker")
+    mesh.arm(point)
+    await mesh.hit(point)
+    await mesh.until("SELECT status = 'queued' FROM agent.runs WHERE id = %s", run["id"])
+    await mesh.running.start("worker")
+    await _go_home(person, run)
+
+
+async def out_of_time(mesh: Mesh, person: Person, point: str) -> None:
+    mesh.arm(point)
+    run = await _held_at_a_node(mesh, person, deadline_seconds=1)
+    await mesh.hit(point)
+    mesh.release(NODE)
+    await person.ends(run, "expired")
+
+
+async def paused_at_work(mesh: Mesh, person: Person, point: str) -> None:
+    """The pause is a mark that the heartbeat tells; it is taken at the next boundary."""
+    run = await _held_at_a_node(mesh, person)
+    mesh.arm(point)
+    await person.verb(run, "pause")
+    [(since,)] = await mesh.sql("SELECT clock_timestamp()")
+    # Renewed by a beat that was sent more than one beat after the mark: it has told of it.
+    await mesh.until(
+        "SELECT status <> 'running' OR lease_expires_at > %s + interval '3.7 s'"
+        " FROM agent.runs WHERE id = %s",
+        since,
+        run["id"],
+    )
+    mesh.release(NODE)
+    await mesh.until("SELECT status = 'paused' FROM agent.runs WHERE id = %s", run["id"])
+    await person.verb(run, "resume")
+    await _go_home(person, run)
+
+
+async def unanswered(mesh: Mesh, person: Person, point: str) -> None:
+    run = await person.asked(await person.ask(REMIND.format(title="go home")))
+    mesh.arm(point)
+    await mesh.sql("UPDATE agent.interrupts SET expires_at = clock_timestamp() WHERE run_id = %s", run["id"])
+    await person.ends(run, "expired", "approval_expired")
+
+
+async def forgotten(mesh: Mesh, person: Person, point: str) -> None:
+    """A wait for what isn't open any more, as no code of ours leaves it: the net below catches it."""
+    run = await person.asked(await person.ask(REMIND.format(title="go home")))
+    mesh.arm(point)
+    await mesh.sql("UPDATE agent.interrupts SET status = 'withdrawn' WHERE run_id = %s", run["id"])
+    await person.ends(run, "expired")
+
+
+async def never_resumed(mesh: Mesh, person: Person, point: str) -> None:
+    run = await person.asked(await person.ask(REMIND.format(title="go home")))
+    await person.verb(run, "pause")
+    mesh.arm(point)
+    await mesh.sql("UPDATE agent.runs SET paused_until = clock_timestamp() WHERE id = %s", run["id"])
+    await person.ends(run, "expired")
+
+
+async def lost_call(mesh: Mesh, person: Person, point: str) -> None:
+    """A worker dies with a model call in flight: nobody will ever settle it, so its end is a time-out."""
+    mesh.arm("worker.model.before_settle")
+    run = await person.ask(REMIND.format(title="go home"))
+    await mesh.hit("worker.model.before_settle")
+    mesh.arm(point)
+    await mesh.sql(
+        "UPDATE agent.model_calls SET ends_at = clock_timestamp() WHERE run_id = %s AND state = 'started'",
+        run["id"],
+    )
+    await mesh.hit(point)
+    await _go_home(person, run)
+
+
+async def due(mesh: Mesh, person: Person, point: str) -> None:
+    mesh.arm(point)
+    await person.fired(4)
+
+
+async def _go_home(person: Person, run: View) -> None:
+    run = await person.asked(run)
+    await person.decide(run, decision="approve")
+    person.reminders.append("go home")
+    await person.ends(run, "succeeded")
+
+
+SCENES: Final[Mapping[str, Scene]] = {
+    "worker.drain.before_commit": stopped_at_work,
+    "worker.drain.after_commit": stopped_at_work,
+    "worker.pause.before_commit": paused_at_work,
+    "worker.pause.after_commit": paused_at_work,
+    "reconciler.fire.before_commit": due,
+    "reconciler.fire.after_commit": due,
+    "reconciler.expire_leases.before_commit": orphaned,
+    "reconciler.expire_leases.after_commit": orphaned,
+    "reconciler.drain.before_commit": stopped_and_orphaned,
+    "reconciler.drain.after_commit": stopped_and_orphaned,
+    "reconciler.deadlines.before_commit": out_of_time,
+    "reconciler.deadlines.after_commit": out_of_time,
+    "reconciler.expire_interrupts.before_commit": unanswered,
+    "reconciler.expire_interrupts.after_commit": unanswered,
+    "reconciler.wake_runs.before_commit": forgotten,
+    "reconciler.wake_runs.after_commit": forgotten,
+    "reconciler.paused_until.before_commit": never_resumed,
+    "reconciler.paused_until.after_commit": never_resumed,
+    "reconciler.settle_effects.before_commit": lost_call,
+    "reconciler.settle_effects.after_commit": lost_call,
+}
+# Reached only where a provider can be told to fail or to call nonsense: test_provider_log.py.
+WITH_A_PROVIDER: Final = frozenset({
+    "worker.refusals.before_commit",
+    "worker.refusals.after_commit",
+    "worker.defer.before_commit",
+    "worker.defer.after_commit",
+    "gateway.refusal.before_commit",
+    "gateway.refusal.after_commit",
+})  # fmt: skip
+
+
+def scene_of(point: str) -> Scene:
+    return SCENES.get(point, load)
