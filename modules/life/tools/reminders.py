@@ -11,11 +11,12 @@ from zoneinfo import ZoneInfo
 
 from fencepost import Change, Plan, PreconditionChanged, ToolContext, ToolRefused, tool
 
-from .times import first_due, read_bound, read_instant, read_zone
+from .times import first_due, read_bound, read_instant, read_zone, upcoming
 from .wording import instant_words, line, one_line, pick, preview, rule_words
 
 Arguments = Mapping[str, Any]
 FEW: Final = 20
+COMING: Final = 3  # dates of a repetition that a preview states
 SHOWN: Final = 5  # candidates named when words fit several
 
 
@@ -59,12 +60,14 @@ def read(row: Mapping[str, Any]) -> Reminder:
     return Reminder(**{name: row[name] for name in Reminder.__slots__})
 
 
-def _lines(reminder: Reminder, locale: str) -> list[Any]:
+async def _lines(reminder: Reminder, locale: str) -> list[Any]:
+    """What a person reads; of a repetition the next dates too, so that a rule misread is seen."""
     lines = [line("what", reminder.title, locale)]
-    if reminder.rrule:
+    if reminder.rrule and reminder.next_at:
         lines.append(line("repeats", reminder.when(locale), locale))
-        if reminder.next_at:
-            lines.append(line("next", instant_words(reminder.next_at, reminder.zone, locale), locale))
+        coming = await upcoming(reminder.rrule, reminder.dtstart, reminder.zone, reminder.next_at, COMING)
+        dates = pick(locale, "；", "; ").join(instant_words(at, reminder.zone, locale) for at in coming)
+        lines.append(line("next", dates, locale))
     else:
         lines.append(line("when", reminder.when(locale), locale))
     if reminder.note:
@@ -78,7 +81,7 @@ class CreateReminder:
 
     async def prepare(self, args: Arguments, ctx: ToolContext) -> Plan:
         new = await self._new(args, ctx)
-        lines = _lines(new, ctx.locale)
+        lines = await _lines(new, ctx.locale)
         found = await ctx.tx.row("same_reminders", user_id=ctx.user_id, title=new.title, next_at=new.next_at)
         if found is not None and found["same"]:
             already = pick(ctx.locale, "已有一条相同的提醒", "there is the same reminder already")
@@ -191,7 +194,7 @@ class ChangeReminder(_Existing):
         change = Change(
             before=before.shown(), after={**after.shown(), "version": before.version + 1}, summary=title
         )
-        return Plan(preview(title, _lines(after, ctx.locale), ctx.locale), change)
+        return Plan(preview(title, await _lines(after, ctx.locale), ctx.locale), change)
 
     async def commit(self, args: Arguments, ctx: ToolContext) -> dict[str, Any]:
         before = await self._meant(args, ctx)
@@ -244,7 +247,7 @@ class CancelReminder(_Existing):
         title = pick(ctx.locale, f"取消提醒「{before.title}」", f"Cancel reminder “{before.title}”")
         after = {**before.shown(), "status": "cancelled", "next_at": None, "version": before.version + 1}
         change = Change(before=before.shown(), after=after, summary=title)
-        return Plan(preview(title, _lines(before, ctx.locale), ctx.locale), change)
+        return Plan(preview(title, await _lines(before, ctx.locale), ctx.locale), change)
 
     async def commit(self, args: Arguments, ctx: ToolContext) -> dict[str, Any]:
         before = await self._meant(args, ctx)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from datetime import date, datetime, time, timedelta
+from itertools import islice
 from typing import Final
 from zoneinfo import ZoneInfo
 
 from fencepost import ToolContext, ToolRefused
-from fencepost_intents.recurrence import check_rule, next_occurrence
+from fencepost_intents.recurrence import check_rule, next_occurrence, occurrences_after
 
 LATE_BY: Final = timedelta(
     seconds=60
@@ -87,6 +88,15 @@ async def first_due(at: datetime, rrule: str | None, zone: str, now: datetime) -
     if due is None:
         raise ToolRefused("this repetition never comes", pointer="/rrule", code="rule_invalid")
     return due
+
+
+async def upcoming(rrule: str, dtstart: datetime, zone: str, first: datetime, count: int) -> list[datetime]:
+    """`first` and what follows it, `count` at most."""
+
+    def following() -> list[datetime]:
+        return list(islice(occurrences_after(rrule, dtstart, zone, first), count - 1))
+
+    return [first, *await asyncio.to_thread(following)]
 
 
 def today(ctx: ToolContext) -> date | None:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
 from fencepost import Preview, PreviewLine
 from fencepost_intents.result import TimeResult
-from fencepost_intents.words import is_zh, say_amount, say_date, say_instant
+from fencepost_intents.words import is_zh, say_amount, say_date, say_instant, say_recurrence
 
 _LABELS: Final[Mapping[str, tuple[str, str]]] = {
     "what": ("内容", "What"),
     "when": ("时间", "When"),
     "repeats": ("重复", "Repeats"),
-    "next": ("下一次", "Next"),
+    "next": ("接下来", "Next"),
     "note": ("备注", "Note"),
     "amount": ("金额", "Amount"),
     "kind": ("类型", "Kind"),
@@ -29,6 +29,11 @@ _KINDS: Final = {
     "income": ("收入", "income"),
     "refund": ("退款", "refund"),
 }
+
+
+_SAYABLE: Final = frozenset(
+    {"FREQ", "INTERVAL", "COUNT", "UNTIL", "BYDAY", "BYMONTHDAY", "BYMONTH", "BYHOUR"}
+)
 
 
 def pick(locale: str, zh: str, en: str) -> str:
@@ -59,15 +64,13 @@ def instant_words(at: datetime, zone: str, locale: str) -> str:
 
 
 def rule_words(rrule: str, dtstart: datetime, zone: str, locale: str) -> str:
-    """A repetition in words, with its time of day and zone; the rule itself where words fail."""
-    first = say_instant(dtstart, zone, locale)
-    try:
-        from fencepost_intents.words import say_recurrence
-
-        found = TimeResult("recurrence", (0, 0), "", rrule=rrule, dtstart=dtstart.isoformat(), zone=zone)
-        return say_recurrence(found, locale, zone)
-    except (ImportError, ValueError, KeyError):
-        return pick(locale, f"按规则 {rrule}，首次 {first}", f"by the rule {rrule}, first on {first}")
+    """A repetition in words; the rule itself where words would leave a part of it out."""
+    names = {part.partition("=")[0] for part in rrule.upper().removeprefix("RRULE:").split(";")}
+    said_in_full = names <= _SAYABLE and not {"BYDAY", "BYMONTHDAY"} <= names
+    if not said_in_full:
+        return pick(locale, f"按规则 {rrule}", f"by the rule {rrule}")
+    found = TimeResult("recurrence", (0, 0), "", rrule=rrule, dtstart=dtstart.isoformat(), zone=zone)
+    return say_recurrence(found, locale, zone)
 
 
 def amount_words(amount: str, currency: str, locale: str) -> str:
@@ -93,7 +96,3 @@ def _exponent(value: Decimal) -> int:
 def one_line(text: str) -> str:
     """A title is one line: breaks and runs of spaces become one space."""
     return " ".join(text.split())
-
-
-def as_text(value: Any) -> str:
-    return "" if value is None else str(value)

@@ -44,6 +44,15 @@ async def test_a_recurring_reminder_is_due_next_by_its_rule(served: Served) -> N
     assert due > datetime.now(UTC) and due.weekday() == 4
 
 
+async def test_a_repetition_is_shown_in_words_with_its_next_dates(served: Served) -> None:
+    held = await served.bound(locale="zh-CN")
+    shown = (await served.prepared(held, CREATE, WEEKLY))["preview"]["text"]
+    assert "每周五" in shown and "2031年3月14日（周五）" in shown and "2031年3月21日（周五）" in shown
+    odd = {**WEEKLY, "rrule": "FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1"}
+    shown = (await served.prepared(held, CREATE, odd, index=1))["preview"]["text"]
+    assert "BYSETPOS=-1" in shown and "2031年3月31日（周一）" in shown
+
+
 async def test_a_reminder_keeps_its_wall_clock_over_summer_time(served: Served) -> None:
     at, zone = "2031-03-08T02:30:00-05:00", "America/New_York"
     daily = {"title": "run", "at": at, "rrule": "FREQ=DAILY", "zone": zone}
