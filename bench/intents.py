@@ -1,3 +1,5 @@
+# Tables: an entry or a pattern is easier to check on one line than broken up.
+# ruff: noqa: E501
 """How fast `detect` is: median per sentence, growth with length, import time. Prints one JSON object.
 
 Run: python bench/intents.py [rounds]. Numbers hold for the machine they were taken on.
@@ -58,7 +60,10 @@ def paste_ms(length: int) -> float:
 def import_ms() -> float:
     """Importing in a fresh interpreter, less the interpreter's own start, in milliseconds."""
     code = "import time; t = time.perf_counter(); import fencepost_intents; print((time.perf_counter() - t) * 1e3)"
-    runs = [float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout) for _ in range(5)]
+    runs = [
+        float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
+        for _ in range(5)
+    ]
     return min(runs)
 
 
@@ -71,7 +76,9 @@ def main() -> None:
                 "sentences": len(micro),
                 "median_us": round(statistics.median(micro), 1),
                 "p95_us": round(micro[int(len(micro) * 0.95)], 1),
-                "paste_ms": {str(length): round(paste_ms(length), 2) for length in (2_500, 5_000, 10_000, 20_000)},
+                "paste_ms": {
+                    str(length): round(paste_ms(length), 2) for length in (2_500, 5_000, 10_000, 20_000)
+                },
                 "import_ms": round(import_ms(), 1),
             }
         )

@@ -48,7 +48,15 @@ def test_free_text_picks_among_the_readings(said: str) -> None:
 
 @pytest.mark.parametrize(
     ("said", "clock"),
-    [("下午三点", "15:00"), ("三点", "15:00"), ("9点", "09:00"), ("15:30", "15:30"), ("晚上八点半", "20:30"), ("早上8点", "08:00"), ("3", "15:00")],
+    [
+        ("下午三点", "15:00"),
+        ("三点", "15:00"),
+        ("9点", "09:00"),
+        ("15:30", "15:30"),
+        ("晚上八点半", "20:30"),
+        ("早上8点", "08:00"),
+        ("3", "15:00"),
+    ],
 )
 def test_a_clock_completes_the_day_that_was_said(said: str, clock: str) -> None:
     text = "明天提醒我买牛奶"
@@ -125,7 +133,9 @@ def test_a_zone_that_is_not_understood_is_asked_again() -> None:
     assert result.required_slots == ("zone",)
 
 
-@pytest.mark.parametrize("answer", [{"choice": "c2"}, {"value": "3350"}, {"text": "3350"}, {"text": "the second"}])
+@pytest.mark.parametrize(
+    "answer", [{"choice": "c2"}, {"value": "3350"}, {"text": "3350"}, {"text": "the second"}]
+)
 def test_an_amount_with_two_readings_is_settled_by_the_answer(answer: dict[str, str]) -> None:
     text = "spent 3.350 on lunch"
     _, question = asked(text)
@@ -198,7 +208,9 @@ def test_a_choice_that_was_not_offered_is_refused() -> None:
         answer_to(question, choice="c9")
 
 
-@pytest.mark.parametrize(("text", "start"), [("提醒我交周报", "什么时候"), ("remind me to pay the rent", "When?")])
+@pytest.mark.parametrize(
+    ("text", "start"), [("提醒我交周报", "什么时候"), ("remind me to pay the rent", "When?")]
+)
 def test_the_question_is_in_the_language_of_the_request(text: str, start: str) -> None:
     _, question = asked(text)
 

@@ -1,3 +1,5 @@
+# Tables: an entry or a pattern is easier to check on one line than broken up.
+# ruff: noqa: E501
 """What a detection may cost: linear in the text, no heavy import, no file or clock at call time."""
 
 from __future__ import annotations

@@ -1,3 +1,5 @@
+# Tables: an entry or a pattern is easier to check on one line than broken up.
+# ruff: noqa: E501
 """Properties of the language: what doesn't change the meaning doesn't change the result."""
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from hypothesis import strategies as st
 REFERENCE = datetime.fromisoformat("2026-03-04T10:00:00+08:00")
 ZONE = "Asia/Shanghai"
 # Derandomized, so that CI sees the same examples every time.
-CALM = settings(derandomize=True, max_examples=120, deadline=None)
+CALM = settings(derandomize=True, max_examples=60, deadline=None)
 
 ZH_DAYS = ["明天", "后天", "下周一", "下下周二", "周六", "3月20号", "大后天", "下个月5号"]
 ZH_CLOCKS = ["早上九点", "下午三点半", "晚上八点一刻", "上午十点二十分", "中午十二点", "凌晨两点"]
@@ -39,8 +41,12 @@ def meaning(result: IntentResult) -> tuple[Any, ...]:
         slots = {}
         for name, slot in part.slots.items():
             body = slot.to_json()
-            slots[name] = {key: value for key, value in body.items() if key not in ("span", "text", "candidates")}
-        shown.append((part.intent, json.dumps(slots, ensure_ascii=False, sort_keys=True), part.required_slots))
+            slots[name] = {
+                key: value for key, value in body.items() if key not in ("span", "text", "candidates")
+            }
+        shown.append(
+            (part.intent, json.dumps(slots, ensure_ascii=False, sort_keys=True), part.required_slots)
+        )
     return tuple(shown)
 
 
@@ -75,9 +81,16 @@ def test_english_paraphrases_mean_the_same(day: str, clock: str, title: str) -> 
 
 
 @CALM
-@given(st.sampled_from(ZH_DAYS), st.sampled_from(ZH_CLOCKS), st.sampled_from(ZH_TITLES), st.sampled_from(["", " ", "  ", "　"]))
+@given(
+    st.sampled_from(ZH_DAYS),
+    st.sampled_from(ZH_CLOCKS),
+    st.sampled_from(ZH_TITLES),
+    st.sampled_from(["", " ", "  ", "　"]),
+)
 def test_spaces_between_chinese_words_change_nothing(day: str, clock: str, title: str, space: str) -> None:
-    assert meaning(read(space.join((day, clock, "提醒我", title)))) == meaning(read(f"{day}{clock}提醒我{title}"))
+    assert meaning(read(space.join((day, clock, "提醒我", title)))) == meaning(
+        read(f"{day}{clock}提醒我{title}")
+    )
 
 
 @CALM
@@ -101,7 +114,9 @@ def test_traditional_characters_mean_the_same(pair: tuple[str, str]) -> None:
     first, second = (read(text) for text in pair)
 
     assert [one.intent for one in first.intents] == [one.intent for one in second.intents]
-    assert [(one.kind, one.value, one.rrule) for one in first.times] == [(one.kind, one.value, one.rrule) for one in second.times]
+    assert [(one.kind, one.value, one.rrule) for one in first.times] == [
+        (one.kind, one.value, one.rrule) for one in second.times
+    ]
 
 
 @CALM
@@ -110,7 +125,11 @@ def test_digits_and_numerals_mean_the_same(month: int, day: int, hour: int, minu
     def zh(number: int) -> str:
         tens, ones = divmod(number, 10)
         names = "零一二三四五六七八九"
-        return names[ones] if not tens else ("" if tens == 1 else names[tens]) + "十" + (names[ones] if ones else "")
+        return (
+            names[ones]
+            if not tens
+            else ("" if tens == 1 else names[tens]) + "十" + (names[ones] if ones else "")
+        )
 
     digits = read(f"{month}月{day}日{hour}点{minute}分").times
     numerals = read(f"{zh(month)}月{zh(day)}日{zh(hour)}点{zh(minute)}分").times
@@ -130,7 +149,11 @@ def test_moving_the_reference_by_a_week_moves_the_answer_by_a_week(text: str, we
     first, second = read(text).times[0], read(text, REFERENCE + move).times[0]
 
     assert first.kind == second.kind
-    pairs = [(first, second)] if first.kind != "ambiguous" else list(zip(first.candidates, second.candidates, strict=True))
+    pairs = (
+        [(first, second)]
+        if first.kind != "ambiguous"
+        else list(zip(first.candidates, second.candidates, strict=True))
+    )
     for one, other in pairs:
         for name in ("value", "start", "end"):
             said, moved = getattr(one, name), getattr(other, name)
@@ -141,7 +164,10 @@ def test_moving_the_reference_by_a_week_moves_the_answer_by_a_week(text: str, we
 
 
 @CALM
-@given(st.decimals(min_value="0.01", max_value="9999999", places=2), st.sampled_from(["¥{}", "{}元", "{}块", "${}", "€{}", "{} USD", "花了{}块钱"]))
+@given(
+    st.decimals(min_value="0.01", max_value="9999999", places=2),
+    st.sampled_from(["¥{}", "{}元", "{}块", "${}", "€{}", "{} USD", "花了{}块钱"]),
+)
 def test_an_amount_written_in_digits_is_read_back_exactly(value: Decimal, form: str) -> None:
     for written in (f"{value:.2f}", f"{value:,.2f}"):
         (found,) = read(form.format(written)).amounts
@@ -194,7 +220,7 @@ def test_every_span_is_the_text_it_says(text: str) -> None:
         assert text[one.span[0] : one.span[1]] == one.text
 
 
-@settings(derandomize=True, max_examples=400, deadline=None)
+@settings(derandomize=True, max_examples=250, deadline=None)
 @given(
     st.lists(
         st.one_of(

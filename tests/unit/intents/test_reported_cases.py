@@ -78,7 +78,10 @@ def test_in3_next_friday_is_asked_where_speakers_differ() -> None:
 def test_in3_every_31st_says_what_happens_in_short_months() -> None:
     (found,) = said("每月31号").times
 
-    assert [one.rrule for one in found.candidates] == ["FREQ=MONTHLY;BYMONTHDAY=31", "FREQ=MONTHLY;BYMONTHDAY=-1"]
+    assert [one.rrule for one in found.candidates] == [
+        "FREQ=MONTHLY;BYMONTHDAY=31",
+        "FREQ=MONTHLY;BYMONTHDAY=-1",
+    ]
     assert all(one.inferred for one in found.candidates)
 
 
@@ -153,7 +156,10 @@ def test_in7_a_payload_to_translate_is_only_translated() -> None:
 
 
 def test_in7_a_repetition_denied_is_a_single_time() -> None:
-    for text in ("just tomorrow at 9, it won't be daily", "remind me just tomorrow at 9 to sign, it won't be daily"):
+    for text in (
+        "just tomorrow at 9, it won't be daily",
+        "remind me just tomorrow at 9 to sign, it won't be daily",
+    ):
         (found,) = said(text).times
 
         assert (found.kind, found.value) == ("instant", "2026-03-05T09:00:00+08:00")

@@ -1,3 +1,5 @@
+# Tables: an entry or a pattern is easier to check on one line than broken up.
+# ruff: noqa: E501
 """What a preview must say: weekday, date, time and zone; amount and currency; the whole repetition."""
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ def test_times_are_said_in_both_languages(text: str, zh: str, en: str) -> None:
 
 
 def test_a_named_zone_is_the_one_that_is_said() -> None:
-    assert said("9:30 a.m. EST on Friday", "en") == "Friday, 6 March 2026 at 09:30 (America/New_York, UTC-05:00)"
+    assert (
+        said("9:30 a.m. EST on Friday", "en") == "Friday, 6 March 2026 at 09:30 (America/New_York, UTC-05:00)"
+    )
 
 
 def test_an_ambiguous_time_says_every_reading() -> None:

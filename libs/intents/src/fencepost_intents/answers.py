@@ -1,3 +1,5 @@
+# Tables: an entry or a pattern is easier to check on one line than broken up.
+# ruff: noqa: E501
 """Answers laid over a request: a choice's value or free text completes or replaces one slot."""
 
 from __future__ import annotations
@@ -13,9 +15,20 @@ from fencepost_intents.intent.reading import Located, Reading, joined, locate
 from fencepost_intents.intent.reminders import is_settled
 from fencepost_intents.language import normalize
 from fencepost_intents.lexer import lex
-from fencepost_intents.money.reader import plain_amounts, read_amounts
+from fencepost_intents.money.plain import plain_amounts
+from fencepost_intents.money.reader import read_amounts
 from fencepost_intents.patterns import lazy
-from fencepost_intents.result import AmountResult, Answer, IntentPart, SlotValue, TimeResult, moved, written
+from fencepost_intents.result import (
+    AmountResult,
+    Answer,
+    IntentPart,
+    Slot,
+    SlotValue,
+    TimeKind,
+    TimeResult,
+    moved,
+    written,
+)
 from fencepost_intents.time.clocks import read_clock
 from fencepost_intents.time.model import Expr, Unreadable
 from fencepost_intents.time.reader import read_times
@@ -41,7 +54,9 @@ _CITIES: Final = {
 
 
 def zone_of(answers: Sequence[Answer]) -> str | None:
-    """The zone that an answer names: an IANA name, a city, an offset, or 北京时间. None when it isn't understood."""
+    """The zone that an answer names: an IANA name, a city, an offset, or 北京时间. None when it isn't
+    understood.
+    """
     for answer in answers:
         if answer.slot != "zone":
             continue
@@ -74,15 +89,18 @@ def with_answers(
 
 def _answered(reading: Reading, part: IntentPart, used: Located | None, answer: Answer) -> IntentPart:
     slots: dict[str, Any] = dict(part.slots)
+    value: Slot | None
     match answer.slot:
         case "time":
-            value = _time(reading, part, used, answer)
-            done = value is not None and (part.intent != "reminder.create" or is_settled(value, None))
+            time = value = _time(reading, part, used, answer)
+            done = time is not None and (part.intent != "reminder.create" or is_settled(time, None))
         case "amount":
-            value = _amount(reading, part, answer)
-            done = value is not None and value.value is not None
-            if value is not None and value.currency is not None:
-                part = replace(part, required_slots=tuple(one for one in part.required_slots if one != "currency"))
+            amount = value = _amount(reading, part, answer)
+            done = amount is not None and amount.value is not None
+            if amount is not None and amount.currency is not None:
+                part = replace(
+                    part, required_slots=tuple(one for one in part.required_slots if one != "currency")
+                )
         case "target_language":
             value = _language(answer)
             done = value is not None
@@ -162,7 +180,10 @@ def _time(reading: Reading, part: IntentPart, used: Located | None, answer: Answ
     if candidates and (chosen := _among(reading, candidates, located)):
         return chosen
     if used is not None and asked is not None and not candidates and _completes(used.expr, located.expr):
-        located = joined(Located(replace(used.expr, part=located.expr.part or used.expr.part), used.start, used.end), located)
+        located = joined(
+            Located(replace(used.expr, part=located.expr.part or used.expr.part), used.start, used.end),
+            located,
+        )
     setting = reading.setting(1, part.span)
     whole = Located(located.expr, 0, len(said))
     found = reading.resolve(whole, setting)
@@ -187,7 +208,9 @@ def _spoken(said: str) -> Located | None:
 
 
 def _iso(reading: Reading, said: str, asked: TimeResult | None) -> TimeResult | None:
-    """A typed value: RFC 3339 (without offset: on the user's clock), a day, or HH:MM for the day asked about."""
+    """A typed value: RFC 3339 (without offset: on the user's clock), a day, or HH:MM for the day asked
+    about.
+    """
     try:
         if len(said) == 10:
             return TimeResult("date", (0, 0), "", date.fromisoformat(said).isoformat())
@@ -198,7 +221,7 @@ def _iso(reading: Reading, said: str, asked: TimeResult | None) -> TimeResult | 
         return None
     if at.tzinfo is None:
         at = on_clock(at, reading.setting(1).tz)[-1]
-    kind = "deadline" if asked is not None and asked.kind == "deadline" else "instant"
+    kind: TimeKind = "deadline" if asked is not None and asked.kind == "deadline" else "instant"
     return TimeResult(kind, (0, 0), "", at.isoformat())
 
 

@@ -1,6 +1,9 @@
+# Tables: an entry or a pattern is easier to check on one line than broken up.
+# ruff: noqa: E501
 """`detect`: what a text asks for, when and how much. A pure function: no clock, no randomness, no model.
 
-The order: read tokens, amounts and times; outline the requests; fill each request's slots; lay the answers given so
+The order: read tokens, amounts and times; outline the requests; fill each request's slots; lay the answers
+given so
 far over them; say what is still missing.
 """
 
@@ -14,9 +17,11 @@ from fencepost_intents.answers import with_answers, zone_of
 from fencepost_intents.intent.chat import is_small_talk
 from fencepost_intents.intent.clauses import split
 from fencepost_intents.intent.ledger_words import category_of, reports_money
-from fencepost_intents.intent.outline import Outline, Request, Sighting, outline
+from fencepost_intents.intent.outline import outline
 from fencepost_intents.intent.reading import Located, Reading, read
-from fencepost_intents.intent.reminders import cancel_slots, change_slots, create_slots, find_slots
+from fencepost_intents.intent.reminder_edits import cancel_slots, change_slots, find_slots
+from fencepost_intents.intent.reminders import create_slots
+from fencepost_intents.intent.requests import Outline, Request, Sighting
 from fencepost_intents.intent.slots import BUILDERS, ledger_slots, split_entries
 from fencepost_intents.patterns import lazy
 from fencepost_intents.result import Answer, IntentPart, IntentResult, TimeResult
@@ -42,7 +47,8 @@ def detect(
 ) -> IntentResult:
     """Reads a text; see `IntentResult`.
 
-    reference: aware, when the text was received.  zone: the user's IANA zone, or None when it isn't known anywhere;
+    reference: aware, when the text was received.  zone: the user's IANA zone, or None when it isn't known
+    anywhere;
     then what needs one says so in `required_slots`.  currency: ISO 4217 default where none is written.
     answers: to questions asked about this text before, in order.
     Raises ValueError for a naive reference or a zone that doesn't exist.
@@ -65,7 +71,9 @@ def detect(
 
 def _outline(reading: Reading) -> Outline:
     norm = reading.norm
-    whole = sorted([(one.start, one.end) for one in reading.times] + [one.amount.span for one in reading.amounts])
+    whole = sorted(
+        [(one.start, one.end) for one in reading.times] + [one.amount.span for one in reading.amounts]
+    )
     clauses = split(reading.masked, whole)
     if reading.amounts and len(clauses) > 1:
         for clause in clauses:
@@ -75,7 +83,11 @@ def _outline(reading: Reading) -> Outline:
     if not reading.amounts and "n" in reading.tokens.kinds and len(norm) < 200 and _hints_at_money(reading):
         reading.find_plain_amounts((0, len(norm)))
     seen = Sighting(
-        [(one.start, one.end, one.has_clock) for one in reading.times if not one.is_length and not reading.is_quoted(one.start)],
+        [
+            (one.start, one.end, one.has_clock)
+            for one in reading.times
+            if not one.is_length and not reading.is_quoted(one.start)
+        ],
         [one.amount.span for one in reading.amounts if not reading.is_quoted(one.amount.span[0])],
     )
     return outline(reading.masked, clauses, seen, reading.zh)
@@ -128,7 +140,12 @@ def _zone_missing(reading: Reading, found: TimeResult, used: Located | None) -> 
     """A wall time means nothing without a zone; "in 20 minutes" needs none."""
     if reading.zone or found.zone or found.kind == "duration":
         return ()
-    relative = used is not None and used.expr.duration is not None and used.expr.clock is None and found.kind == "instant"
+    relative = (
+        used is not None
+        and used.expr.duration is not None
+        and used.expr.clock is None
+        and found.kind == "instant"
+    )
     return () if relative else ("zone",)
 
 
@@ -159,7 +176,11 @@ def _without_request(reading: Reading, shape: Outline) -> IntentResult:
 
 
 def _result(
-    reading: Reading, parts: tuple[IntentPart, ...], times: dict[tuple[int, int], TimeResult], *, fallback: bool
+    reading: Reading,
+    parts: tuple[IntentPart, ...],
+    times: dict[tuple[int, int], TimeResult],
+    *,
+    fallback: bool,
 ) -> IntentResult:
     first = parts[0]
     required = tuple(dict.fromkeys(slot for part in parts for slot in part.required_slots))
@@ -201,5 +222,3 @@ def _all_times(
 
 def _in_payload(parts: tuple[IntentPart, ...], span: tuple[int, int]) -> bool:
     return any(part.intent == "translate" and part.span[0] <= span[0] < part.span[1] for part in parts)
-
-

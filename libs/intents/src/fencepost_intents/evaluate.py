@@ -1,8 +1,11 @@
 """Scoring on rows of text and expectation: accuracy, wrong-and-sure, asked, confusion by intent.
 
-A row: `{id?, text, reference, zone, locale?, currency?, expected}`. `expected` is a part of the result's JSON, matched
-as a subset: objects by their given keys, lists whole and in order. Besides `intent`, `required_slots`, `slots`,
-`times`, `amounts` it may hold `intents` (names in order), `not_intent`, and in a time `"inferred": true` (something was
+A row: `{id?, text, reference, zone, locale?, currency?, expected}`. `expected` is a part of the result's
+JSON, matched
+as a subset: objects by their given keys, lists whole and in order. Besides `intent`, `required_slots`,
+`slots`,
+`times`, `amounts` it may hold `intents` (names in order), `not_intent`, and in a time `"inferred": true`
+(something was
 inferred). Money is compared as decimals, candidates as a set of values.
 
 Wrong-and-sure is the number that matters: an answer that differs from what was expected and asks nothing.
@@ -59,7 +62,9 @@ class Report:
                 {"expected": expected, "given": given, "rows": count}
                 for (expected, given), count in sorted(self.confusion.items())
             ],
-            "misses": [{"id": one.id, "text": one.text, "why": one.why, "sure": one.sure} for one in self.misses],
+            "misses": [
+                {"id": one.id, "text": one.text, "why": one.why, "sure": one.sure} for one in self.misses
+            ],
         }
 
 
@@ -112,7 +117,9 @@ def difference(expected: Mapping[str, Any], given: Mapping[str, Any]) -> str | N
         if key in expected and expected[key] != given[key]:
             return f"{key}: {given[key]}"
     # A row that says nothing of questions expects none.
-    if "not_intent" not in expected and list(expected.get("required_slots", [])) != list(given["required_slots"]):
+    if "not_intent" not in expected and list(expected.get("required_slots", [])) != list(
+        given["required_slots"]
+    ):
         return f"required_slots: {given['required_slots']}"
     for key in ("slots", "times", "amounts"):
         if key in expected and (why := _differs(expected[key], given[key], key)):

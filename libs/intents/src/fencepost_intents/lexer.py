@@ -1,21 +1,35 @@
-"""One pass over the normal form: tokens, each with a kind of one character, so that rules are patterns over kinds.
+"""One pass over the normal form: tokens, each with a kind of one character, so that rules are patterns
+over kinds.
 
-    n number   o ordinal   h half   a a/an   k quarter   T clock (9:30)   L written date (2026-03-05)
-    D relative day   W weekday   M month name   P part of day   p this/next/last   q relative year   u unit
-    g 个   m 月   d 日/号   y 年   c 点/o'clock   f 分   x am/pm or ten-day third   X edge of a period   ^ "end of"
-    A after   B before   G ago   I in   N within   b by   t to   F from   v starting   w ending   & and   s glue   @ at
-    R every   r every other   Q daily...   z times   e except   O excepted   E weekend   H holiday
-    l lunar   i 初三   j 正月   Z zone   C currency   K 块   J 毛   ! minus   ~ short of   # a few   , comma   . other
+n number   o ordinal   h half   a a/an   k quarter   T clock (9:30)   L written date (2026-03-05)
+D relative day   W weekday   M month name   P part of day   p this/next/last   q relative year   u unit
+g 个   m 月   d 日/号   y 年   c 点/o'clock   f 分   x am/pm or ten-day third   X edge of a period   ^ "end
+of"
+A after   B before   G ago   I in   N within   b by   t to   F from   v starting   w ending   & and   s
+glue   @ at
+R every   r every other   Q daily...   z times   e except   O excepted   E weekend   H holiday
+l lunar   i 初三   j 正月   Z zone   C currency   K 块   J 毛   ! minus   ~ short of   # a few   , comma
+. other
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
-from fencepost_intents import lexicon_en, lexicon_zh
+from fencepost_intents import lexicon_zh
+from fencepost_intents.literals import (
+    AMPM,
+    CLOCK,
+    DATES,
+    IANA,
+    OFFSET,
+    ORDINAL,
+    URL,
+    is_quarter,
+    offset_name,
+    written_date,
+)  # fmt: skip
 from fencepost_intents.numbers import (
     EN_ONES,
     EN_ORDINALS,
@@ -30,50 +44,13 @@ from fencepost_intents.numbers import (
     zh_run_end,
 )  # fmt: skip
 from fencepost_intents.patterns import lazy
-
-# Kinds written with two characters in the English lexicon, and their one-character form.
-_ONE_CHARACTER: Final = {"R2": "r", "c$": "J", "n2": "n"}
-
-
-@dataclass(slots=True)
-class Tokens:
-    """Parallel lists, one entry a token. `kinds` may be overwritten as tokens are used up."""
-
-    kinds: str
-    values: list[Any]
-    starts: list[int]
-    ends: list[int]
-
-
-def _by_first(words: dict[str, Any]) -> dict[str, tuple[tuple[str, Any], ...]]:
-    table: dict[str, list[tuple[str, Any]]] = {}
-    for word, entry in words.items():
-        table.setdefault(word[0], []).append((word, entry))
-    return {first: tuple(sorted(many, key=lambda one: -len(one[0]))) for first, many in table.items()}
-
-
-_ZH: Final = _by_first(lexicon_zh.WORDS)
-_EN_SINGLE: Final = {word: entry for word, entry in lexicon_en.WORDS.items() if " " not in word}
-_EN_PHRASES: Final[dict[str, tuple[tuple[str, Any], ...]]] = {}
-for _phrase, _entry in sorted(lexicon_en.WORDS.items(), key=lambda one: -len(one[0])):
-    if " " in _phrase:
-        _first = _phrase.partition(" ")[0]
-        _EN_PHRASES[_first] = (*_EN_PHRASES.get(_first, ()), (_phrase, _entry))
+from fencepost_intents.tokens import EN_PHRASES, EN_SINGLE, ONE_CHARACTER, ZH, Tokens
 
 _SPACE: Final = lazy(r" +")
 _WORD: Final = lazy(r"[a-z]+(?:['.&-](?=[a-z])[a-z]+)*\.?")
-_CLOCK: Final = lazy(r"(\d{1,2})[:：](\d{2})(?::(\d{2}))?(?![\d:])(?: ?([ap])\.?m?\b\.?)?")
-_AMPM: Final = lazy(r"(\d{1,2})(?:\.?(\d{2}))? ?([ap])\.?m\b\.?")
-_DATES: Final = lazy(
-    r"(?P<iso>(\d{4})-(\d{1,2})-(\d{1,2}))(?:[t ](?=\d{1,2}:))?"
-    r"|(?P<ymd>(\d{4})[/.](\d{1,2})[/.](\d{1,2}))(?!\d)"
-    r"|(?P<xyy>(\d{1,2})([/.-])(\d{1,2})\11(\d{4}|\d{2}))(?![\d.])"
-    r"|(?P<md>(\d{1,2})/(\d{1,2}))(?![\d/])"
+_NEXT_LAST: Final = lazy(
+    r"(下下下|下下|上上上|上上|下|上|这|本|当|那)(?:一|1)?个?(?=周|星期|礼拜|月(?![亮饼球])|季|年|双休)"
 )
-_ORDINAL: Final = lazy(r"(\d{1,2})(?:st|nd|rd|th)\b")
-_OFFSET: Final = lazy(r"(?:utc|gmt) ?([+-])(\d{1,2})(?::?(\d{2}))?")
-_IANA: Final = lazy(r"(?:asia|europe|america|australia|africa|pacific|atlantic)/[a-z_]+(?:/[a-z_]+)?")
-_NEXT_LAST: Final = lazy(r"(下下下|下下|上上上|上上|下|上|这|本|当|那)(?:一|1)?个?(?=周|星期|礼拜|月(?![亮饼球])|季|年|双休)")
 _ZH_DECIMAL: Final = lazy(
     r"([零一二两三四五六七八九十百]+)点([零一二三四五六七八九]+)(?=个?(?:小时|钟头|天|万|亿|千|百|块|元|美|欧|英镑|倍|折|公里|米|斤|年|月|周|%))"
 )
@@ -85,7 +62,6 @@ _UNITS_OF_TIME: Final = frozenset("分点日号年月")
 _HOUR_DIGITS: Final = frozenset("0123456789一二两三四五六七八九十")
 _AFTER_PASSING: Final = NUMERALS | frozenset("0123456789半几个")
 _MONEY_UNITS: Final = frozenset("块元美欧英日港台")
-_URL: Final = lazy(r"https?://\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 
 
 def lex(norm: str) -> Tokens:
@@ -114,12 +90,12 @@ class _Lexer:
                 self._latin()
             elif "0" <= char <= "9":
                 self._digits()
-            elif char in _ZH or char in lexicon_zh.NEXT_LAST or char in "多余早晚":
+            elif char in ZH or char in lexicon_zh.NEXT_LAST or char in "多余早晚":
                 self._han(char)
             elif char in NUMERALS:
                 self._numeral()
-            elif char in _EN_SINGLE:
-                kind, value = _EN_SINGLE[char]
+            elif char in EN_SINGLE:
+                kind, value = EN_SINGLE[char]
                 self._put(kind, value, self.at + 1)
             elif char in ",;":
                 self._put(",", None, self.at + 1)
@@ -132,7 +108,7 @@ class _Lexer:
     def _put(self, kind: str, value: Any, end: int) -> None:
         if kind == "n2":
             kind, value = "n", Number(Decimal(value), False, 6)
-        self.kinds.append(_ONE_CHARACTER.get(kind, kind) if len(kind) > 1 else kind)
+        self.kinds.append(ONE_CHARACTER.get(kind, kind) if len(kind) > 1 else kind)
         self.values.append(value)
         self.starts.append(self.at)
         self.ends.append(end)
@@ -150,23 +126,23 @@ class _Lexer:
         found = _WORD.match(norm, at)
         end = found.end() if found else at + 1
         word = norm[at:end]
-        if "/" in norm[end : end + 1] and (zone := _IANA.match(norm, at)):
+        if "/" in norm[end : end + 1] and (zone := IANA.match(norm, at)):
             return self._put("Z", zone.group(), zone.end())
-        if word.startswith(("utc", "gmt")) and (offset := _OFFSET.match(norm, at)):
-            return self._put("Z", _offset_name(offset), offset.end())
-        if norm[end : end + 1] == "@" and (link := _URL.match(norm, at)):
+        if word.startswith(("utc", "gmt")) and (offset := OFFSET.match(norm, at)):
+            return self._put("Z", offset_name(offset), offset.end())
+        if norm[end : end + 1] == "@" and (link := URL.match(norm, at)):
             return self._put(".", "mail", link.end())
-        if word.startswith("http") and (link := _URL.match(norm, at)):
+        if word.startswith("http") and (link := URL.match(norm, at)):
             return self._put(".", "url", link.end())
-        for phrase, entry in _EN_PHRASES.get(word, ()):
+        for phrase, entry in EN_PHRASES.get(word, ()):
             stop = at + len(phrase)
             if norm.startswith(phrase, at) and not norm[stop : stop + 1].isalnum():
-                return self._put(*entry, stop)
-        if word.endswith(".") and word not in _EN_SINGLE:
+                return self._put(entry[0], entry[1], stop)
+        if word.endswith(".") and word not in EN_SINGLE:
             word, end = word[:-1], end - 1
-        entry = _EN_SINGLE.get(word)
+        entry = EN_SINGLE.get(word)
         if entry is None and norm[end : end + 1] == "$":
-            entry, end = _EN_SINGLE.get(word + "$"), end + 1
+            entry, end = EN_SINGLE.get(word + "$"), end + 1
             if entry is None:
                 end -= 1
         return self._word(word, end, entry)
@@ -189,35 +165,44 @@ class _Lexer:
             return self._put("o", EN_TENS[hyphen[0]] + EN_ORDINALS[hyphen[2]], end)
         if hyphen[0] in EN_TENS and hyphen[2] in EN_ONES:
             found = read_en(self.norm, hyphen[0], self.at + len(hyphen[0]))
-            return self._put("n", Number(found[0] if found else Decimal(0), False, len(word)), found[1] if found else end)
-        if word == "q" and norm_quarter(self.norm, end):
+            return self._put(
+                "n", Number(found[0] if found else Decimal(0), False, len(word)), found[1] if found else end
+            )
+        if word == "q" and is_quarter(self.norm, end):
             return self._put("L", ("named_quarter", int(self.norm[end])), end + 1)
         if word in EN_ORDINALS and not (word == "second" and self.kinds[-1:] in (["n"], ["a"])):
             return self._put("o", EN_ORDINALS[word], end)
         if entry is None and word.endswith("'s"):
-            entry = _EN_SINGLE.get(word[:-2])
+            entry = EN_SINGLE.get(word[:-2])
         if entry is None:
             return self._put(".", word, end)
         return self._put(entry[0], entry[1], end)
 
     def _digits(self) -> None:
         norm, at = self.norm, self.at
-        if found := _CLOCK.match(norm, at):
+        if found := CLOCK.match(norm, at):
             hour, minute, second, half = found.groups()
             if int(hour) <= 24 and int(minute) < 60:
                 end = found.end()
-                return self._put("T", (int(hour), int(minute), int(second or 0), half and half + "m", hour), end)
-        if found := _AMPM.match(norm, at):
+                return self._put(
+                    "T", (int(hour), int(minute), int(second or 0), half and half + "m", hour), end
+                )
+        if found := AMPM.match(norm, at):
             hour, minute, half = found.groups()
             if 0 < int(hour) <= 12 and int(minute or 0) < 60:
                 return self._put("T", (int(hour), int(minute or 0), 0, half + "m", hour), found.end())
-        if (found := _DATES.match(norm, at)) and (date := _written_date(found)):
+        if (found := DATES.match(norm, at)) and (date := written_date(found)):
             return self._put("L", date, found.end())
-        if found := _ORDINAL.match(norm, at):
+        if found := ORDINAL.match(norm, at):
             return self._put("o", int(found.group(1)), found.end())
         end = zh_run_end(norm, at)
         number = read_arabic(norm, at)
-        if number is not None and end > number[1] and norm[number[1]] not in ",." and (mixed := read_zh(norm[at:end])):
+        if (
+            number is not None
+            and end > number[1]
+            and norm[number[1]] not in ",."
+            and (mixed := read_zh(norm[at:end]))
+        ):
             return self._put("n", mixed, end)
         if number is None:
             return self._put(".", None, at + 1)
@@ -229,9 +214,16 @@ class _Lexer:
         after_money = bool(self.kinds) and self.kinds[-1] == "C"
         tail = _WORD.match(norm, end)
         scale = 1
-        if tail and (tail.group() in ("k", "w") or (tail.group() in ("m", "mn", "mm", "bn", "b") and after_money)):
-            scale, end = {"k": 10**3, "w": 10**4, "b": 10**9, "bn": 10**9}.get(tail.group(), 10**6), tail.end()
-        elif (word := _WORD.match(norm, end + 1)) and norm[end : end + 1] == " " and word.group() in EN_SCALES:
+        if tail and (
+            tail.group() in ("k", "w") or (tail.group() in ("m", "mn", "mm", "bn", "b") and after_money)
+        ):
+            scale, end = (
+                {"k": 10**3, "w": 10**4, "b": 10**9, "bn": 10**9}.get(tail.group(), 10**6),
+                tail.end(),
+            )
+        elif (
+            (word := _WORD.match(norm, end + 1)) and norm[end : end + 1] == " " and word.group() in EN_SCALES
+        ):
             scale, end = EN_SCALES[word.group()], word.end()
         if scale == 1:
             self._put("n", number, end)
@@ -266,11 +258,15 @@ class _Lexer:
             number = read_zh(found.group(1)) if found.group(1) and not found.group(1).isdigit() else None
             value = -1 if found.group(1) is None else int(number.value) if number else int(found.group(1))
             return self._put("o", value, found.end())
-        if char in "早晚" and norm[at + 1 : at + 2] in _HOUR_DIGITS and norm[at + 1 : at + 3] not in ("一点", "一些", "一步"):
+        if (
+            char in "早晚"
+            and norm[at + 1 : at + 2] in _HOUR_DIGITS
+            and norm[at + 1 : at + 3] not in ("一点", "一些", "一步")
+        ):
             return self._put("P", "morning" if char == "早" else "evening", at + 1)
         if char in "多来余" and self.kinds[-1:] == ["n"] and norm[at + 1 : at + 2] in _MONEY_UNITS:
             return self._put("*", None, at + 1)
-        for word, entry in _ZH.get(char, ()):
+        for word, entry in ZH.get(char, ()):
             if norm.startswith(word, at):
                 return self._zh_word(word, entry)
         return self._numeral() if char in NUMERALS else self._other()
@@ -280,43 +276,23 @@ class _Lexer:
         kind, value = entry
         end = at + len(word)
         tails = lexicon_zh.WEEKDAY_TAILS.get(word[-1], ()) if kind == "W" else ()
-        if tails and norm.startswith(tails, end) and not (norm.startswith("天气", end) and word[-1] not in "天日"):
+        if (
+            tails
+            and norm.startswith(tails, end)
+            and not (norm.startswith("天气", end) and word[-1] not in "天日")
+        ):
             return self._put("u", "week", end - 1)
         if kind == "." and word[0] in _UNITS_OF_TIME and self.kinds[-1:] == ["n"] and self.ends[-1] == at:
             # 十点二十分开会: behind a number it is the unit, not the head of 分开.
             return self._put(*lexicon_zh.WORDS[word[0]], at + 1)
         if kind == "X" and word[-1] == "初" and norm[end : end + 1] in _LUNAR_DAYS:
             return self._put("m", None, end - 1)  # 八月初三 is 月 + 初三
-        if kind == "H" and word[0] in NUMERALS and norm[end : end + 1] in ("点", "号", "月", "块", "元", "个"):
+        if (
+            kind == "H"
+            and word[0] in NUMERALS
+            and norm[end : end + 1] in ("点", "号", "月", "块", "元", "个")
+        ):
             return self._numeral()
         if kind == "I" and norm[end : end + 1] not in _AFTER_PASSING:
             return self._other()  # 过 leads a length only before a number
         return self._put(kind, value, end)
-
-
-def norm_quarter(norm: str, at: int) -> bool:
-    """Whether a quarter's number follows `q`, as in Q3."""
-    return norm[at : at + 1] in ("1", "2", "3", "4") and not norm[at + 1 : at + 2].isalnum()
-
-
-def _written_date(found: re.Match[str]) -> tuple[Any, ...] | None:
-    """("ymd", y, m, d), or ("slash", first, second, year | None, separator) where the order depends on the place."""
-    groups = [int(one) if one and one.isdigit() else one for one in found.groups()]
-    if found.group("iso"):
-        return ("ymd", *groups[1:4])
-    if found.group("ymd"):
-        return ("ymd", *groups[5:8])
-    if found.group("xyy"):
-        first, mark, second, year = groups[9:13]
-        if mark in ".-" and isinstance(year, int) and year < 100:
-            return None
-        return ("slash", first, second, year + 2000 if isinstance(year, int) and year < 100 else year, mark)
-    first, second = groups[14:16]
-    if not (isinstance(first, int) and isinstance(second, int)) or not 0 < first <= 31 or not 0 < second <= 31:
-        return None
-    return ("slash", first, second, None, "/")
-
-
-def _offset_name(found: re.Match[str]) -> str:
-    sign, hours, minutes = found.groups()
-    return f"UTC{sign}{int(hours):02}:{minutes or '00'}"

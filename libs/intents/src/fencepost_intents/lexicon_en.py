@@ -1,3 +1,5 @@
+# Tables: an entry or a pattern is easier to check on one line than broken up.
+# ruff: noqa: E501
 """English words of time and money: word or phrase -> (kind, value). Kinds are listed in `lexer`."""
 
 from __future__ import annotations

@@ -1,3 +1,5 @@
+# Tables: an entry or a pattern is easier to check on one line than broken up.
+# ruff: noqa: E501
 """Chinese words of time and money: word -> (kind, value). Kinds are listed in `lexer`.
 
 A word of kind "." only keeps its characters from being read as something else (一起 holds no number).
@@ -158,7 +160,9 @@ WORDS: Final[dict[str, Entry]] = {
     **_each(".", "季节 四季 赛季 雨季 刻意 立刻 深刻 即刻 雕刻 此刻 秒杀 秒懂 星期日志 元旦快乐 新年快乐 春节快乐 中秋快乐 圣诞快乐 国庆快乐 节日快乐 周末愉快 周末快乐 早上好 上午好 中午好 下午好 晚上好 早安 晚安 午安"),
     **_each(".", "开始吧 每个人 每人 年轻人 第一次 上一次 下一次 这一次 有一次 再一次 再次 上次 下次 这次 首次 初次 一次性 一号线 二号线 十号线"),
 }  # fmt: skip
-WORDS.update({f"{week}{char}": ("W", day) for week in _WEEK_WORDS for chars, day in _WEEK_ENDS for char in chars})
+WORDS.update(
+    {f"{week}{char}": ("W", day) for week in _WEEK_WORDS for chars, day in _WEEK_ENDS for char in chars}
+)
 
 # 下周一起吃饭 is 下周 + 一起: a weekday that is really the head of the next word.
 WEEKDAY_TAILS: Final = {

@@ -1,6 +1,9 @@
+# Tables: an entry or a pattern is easier to check on one line than broken up.
+# ruff: noqa: E501
 """Numbers as people write and say them, as exact decimals.
 
-Chinese plain and financial numerals, mixed digits (`3万5`), spoken short forms (`一万二` is 12000, `一万零二` 10002),
+Chinese plain and financial numerals, mixed digits (`3万5`), spoken short forms (`一万二` is 12000,
+`一万零二` 10002),
 English number words, and separators, where `1,234.50` and `1.234,50` differ and `3.350` may be either.
 """
 
@@ -19,7 +22,9 @@ _SMALL: Final = {"十": 10, "拾": 10, "百": 100, "佰": 100, "千": 1000, "仟
 _BIG: Final = {"万": 10**4, "亿": 10**8}
 _TENS: Final = {"廿": 20, "卅": 30}
 NUMERALS: Final = frozenset("".join(ZH_DIGITS) + "".join(_SMALL) + "".join(_TENS))
-_RUN: Final = lazy(r"(?:\d+(?:,\d{3})*(?:\.\d+)?|[零一壹幺二贰两俩三叁仨四肆五伍六陆七柒八捌九玖十拾百佰千仟万亿廿卅])+")
+_RUN: Final = lazy(
+    r"(?:\d+(?:,\d{3})*(?:\.\d+)?|[零一壹幺二贰两俩三叁仨四肆五伍六陆七柒八捌九玖十拾百佰千仟万亿廿卅])+"
+)
 _ITEM: Final = lazy(r"\d+(?:,\d{3})*(?:\.\d+)?|.")
 
 
@@ -83,7 +88,11 @@ def read_zh(run: str) -> Number | None:
                 return None
             unit, zero = _BIG[item], False
             low = low * unit if low is not None else None
-            total = (total + section + (pending or 0)) * unit if unit > 10**4 else total + (section + (pending or 0)) * unit
+            total = (
+                (total + section + (pending or 0)) * unit
+                if unit > 10**4
+                else total + (section + (pending or 0)) * unit
+            )
             section, pending = Decimal(0), None
         elif item in _TENS:
             section, unit = section + _TENS[item], 10
@@ -106,7 +115,8 @@ def _digit_row(items: list[str]) -> Number | None:
     return Number(Decimal("".join(map(str, digits))), False, len(digits))
 
 
-# --- Arabic digits -------------------------------------------------------------------------------------------------
+# --- Arabic digits
+# -------------------------------------------------------------------------------------------------
 
 ARABIC: Final = lazy(
     r"(?P<us>\d{1,3}(?:,\d{3})+(?:\.\d+)?)(?![\d,])"
@@ -140,7 +150,8 @@ def read_arabic(norm: str, at: int) -> tuple[Number, int] | None:
     return Number(value, True, len(raw), readings=readings, integral_text=raw), found.end()
 
 
-# --- English words -------------------------------------------------------------------------------------------------
+# --- English words
+# -------------------------------------------------------------------------------------------------
 
 EN_ONES: Final = {word: n for n, word in enumerate(
     ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"])}  # fmt: skip
@@ -158,7 +169,11 @@ def read_en(norm: str, word: str, end: int) -> tuple[Decimal, int] | None:
     group: Decimal | None = None
     while True:
         if word in EN_ONES:
-            if group is not None and group % 100 and not (group % 100 >= 20 and group % 10 == 0 and EN_ONES[word] < 10):
+            if (
+                group is not None
+                and group % 100
+                and not (group % 100 >= 20 and group % 10 == 0 and EN_ONES[word] < 10)
+            ):
                 break
             group = (group or Decimal(0)) + EN_ONES[word]
         elif word in EN_TENS:

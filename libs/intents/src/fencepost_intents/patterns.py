@@ -1,4 +1,6 @@
-"""Regular expressions compiled at first use: compiling all of them at import would take a quarter of a second."""
+"""Regular expressions compiled at first use: compiling all of them at import would take a quarter of a
+second.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
 """The one short question for what is missing or ambiguous, and how its answer completes the request.
 
-The run resumes with the original text, the question and the answer. `answer_to` turns what the person chose or
-wrote into an `Answer`; `detect(text, ..., answers=[...])` (or `apply_answer`) reads the request again with it.
+The run resumes with the original text, the question and the answer. `answer_to` turns what the person
+chose or
+wrote into an `Answer`; `detect(text, ..., answers=[...])` (or `apply_answer`) reads the request again with
+it.
 """
 
 from __future__ import annotations
@@ -10,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Final
-from zoneinfo import ZoneInfo
 
 from fencepost_intents.detect import detect
 from fencepost_intents.result import AmountResult, Answer, IntentPart, IntentResult, TimeResult, written
 from fencepost_intents.time.holidays import DEFAULT, HolidayTable
+from fencepost_intents.time.zones import zone_info
 from fencepost_intents.words import ZH_ZONES, is_zh, say_amount, say_date, say_time
 
 
@@ -34,7 +36,8 @@ class Candidate:
 class Question:
     """One question about one slot of one intent, in the user's language.
 
-    input_schema: JSON Schema of a typed `{value}` answer, or None where only a choice or free text makes sense.
+    input_schema: JSON Schema of a typed `{value}` answer, or None where only a choice or free text makes
+    sense.
     """
 
     text: str
@@ -120,7 +123,13 @@ def apply_answer(
     """Reads the original request again with its answers, all those given so far, in order."""
     answers = (answer,) if isinstance(answer, Answer) else tuple(answer)
     return detect(
-        text, reference=reference, zone=zone, locale=locale, currency=currency, holidays=holidays, answers=answers
+        text,
+        reference=reference,
+        zone=zone,
+        locale=locale,
+        currency=currency,
+        holidays=holidays,
+        answers=answers,
     )
 
 
@@ -140,7 +149,9 @@ def _ask(result: IntentResult, part: IntentPart, index: int, slot: str, locale: 
     key = slot
     if slot == "title" and part.intent in ("reminder.change", "reminder.cancel"):
         key = f"{part.intent.partition('.')[2]}_title"
-    return Question(_PLAIN.get(key, _PLAIN["payload"])[0 if zh else 1], slot, _choices(slot, zh), schema, index)
+    return Question(
+        _PLAIN.get(key, _PLAIN["payload"])[0 if zh else 1], slot, _choices(slot, zh), schema, index
+    )
 
 
 def _choices(slot: str, zh: bool) -> tuple[Candidate, ...]:
@@ -174,7 +185,8 @@ def _ask_time(found: TimeResult, zone: str | None, index: int, locale: str) -> Q
 def _clock_choices(found: TimeResult, zone: str | None) -> tuple[TimeResult, ...]:
     """Hours to offer for a day without a clock, or within a part of a day."""
     if found.kind == "date":
-        day, hours = _day(found), (9, 14, 20)
+        day = _day(found)
+        hours: tuple[int, ...] = (9, 14, 20)
     elif found.kind == "span" and found.start and "T" in found.start:
         start, end = datetime.fromisoformat(found.start), datetime.fromisoformat(found.end or found.start)
         day = start.date()
@@ -182,11 +194,17 @@ def _clock_choices(found: TimeResult, zone: str | None) -> tuple[TimeResult, ...
         hours = tuple(start.hour + length * n // 4 for n in (1, 2, 3)) if 4 <= length <= 12 else ()
     else:
         return ()
-    tz = ZoneInfo(found.zone or zone) if (found.zone or zone) else None
-    if tz is None:
+    name = found.zone or zone
+    if name is None:
         return ()
+    tz = zone_info(name)
     return tuple(
-        TimeResult("instant", found.span, found.text, datetime(day.year, day.month, day.day, h, tzinfo=tz).isoformat())
+        TimeResult(
+            "instant",
+            found.span,
+            found.text,
+            datetime(day.year, day.month, day.day, h, tzinfo=tz).isoformat(),
+        )
         for h in hours
         if h < 24
     )

@@ -17,7 +17,15 @@ VERSION: Final = "intent-rules-2026-12-01.v1"
 Span = tuple[int, int]
 TimeKind = Literal["instant", "date", "deadline", "span", "duration", "recurrence", "ambiguous"]
 # Smallest fraction written for a currency; the rest have two digits.
-MINOR_DIGITS: Final[Mapping[str, int]] = {"JPY": 0, "KRW": 0, "VND": 0, "CLP": 0, "ISK": 0, "KWD": 3, "BHD": 3}
+MINOR_DIGITS: Final[Mapping[str, int]] = {
+    "JPY": 0,
+    "KRW": 0,
+    "VND": 0,
+    "CLP": 0,
+    "ISK": 0,
+    "KWD": 3,
+    "BHD": 3,
+}
 
 
 @dataclass(frozen=True, slots=True)

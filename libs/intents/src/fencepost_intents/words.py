@@ -1,3 +1,5 @@
+# Tables: an entry or a pattern is easier to check on one line than broken up.
+# ruff: noqa: E501
 """Times and amounts in words, Chinese and English: what a preview and a question must state.
 
 Every instant is said with weekday, date, time and zone; every amount with its currency's name.

@@ -1,3 +1,5 @@
+# Tables: an entry or a pattern is easier to check on one line than broken up.
+# ruff: noqa: E501
 """Small talk: greetings, thanks, questions about the assistant itself, jokes, feelings."""
 
 from __future__ import annotations

@@ -1,3 +1,5 @@
+# Tables: an entry or a pattern is easier to check on one line than broken up.
+# ruff: noqa: E501
 """The text parted into clauses, with quoted stretches masked: a quotation carries no request of its own."""
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ _QUOTES: Final = lazy(
     r"\"[^\"\n]{1,2000}\"|“[^”\n]{1,2000}”|「[^」\n]{1,2000}」|『[^』\n]{1,2000}』|《[^》\n]{1,200}》"
     r"|(?<![a-z0-9])'[^'\n]{1,2000}'(?![a-z0-9])|(?<![a-z0-9])'(?:[^'\n]|(?<=[a-z])'(?=[a-z])){1,2000}'(?![a-z0-9])"
 )
-_COMMAND_ZH: Final = r"(?:请|帮我|给我|麻烦|把|提醒|记一?笔|记账|记上|翻译|设|定个|取消|删|查|看看|统计|写|发|做|再|列)"
+_COMMAND_ZH: Final = (
+    r"(?:请|帮我|给我|麻烦|把|提醒|记一?笔|记账|记上|翻译|设|定个|取消|删|查|看看|统计|写|发|做|再|列)"
+)
 _COMMAND_EN: Final = (
     r"(?:please |also |then )*(?:remind|log|record|add|set|schedule|translate|draft|write|create|make|show|list|cancel|delete|send|note|"
     r"wake|email|tell|put|book|what|how|i (?:spent|paid|bought)|spent|paid|bought|move|change|remove)\b"
@@ -39,7 +43,9 @@ def mask_quotes(norm: str) -> str:
     """Quoted stretches replaced by a mask of the same length (the marks stay)."""
     if not any(mark in norm for mark in "\"'“「『《"):
         return norm
-    return _QUOTES.sub(lambda found: found.group()[0] + MASK * (len(found.group()) - 2) + found.group()[-1], norm)
+    return _QUOTES.sub(
+        lambda found: found.group()[0] + MASK * (len(found.group()) - 2) + found.group()[-1], norm
+    )
 
 
 def quoted_spans(norm: str) -> list[tuple[int, int]]:

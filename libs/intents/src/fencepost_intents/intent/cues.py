@@ -1,6 +1,9 @@
+# Tables: an entry or a pattern is easier to check on one line than broken up.
+# ruff: noqa: E501
 """What a clause may ask for: the words that carry each intent, in Chinese and English, as patterns.
 
-Every gap is bounded, so that matching stays linear. The earliest match in a clause is its outer request; the order
+Every gap is bounded, so that matching stays linear. The earliest match in a clause is its outer request;
+the order
 here decides only between matches at one place. Patterns are compiled on first use, a language at a time.
 """
 
@@ -14,10 +17,10 @@ from fencepost_intents.patterns import lazy
 
 _ZH_NOTE: Final = r"(?:提醒|闹钟|闹铃|待办|备忘|日程|行程|日历|行事历|代办)"
 _ZH_ASK: Final = r"(?:哪些|什么|几个|多少|任何|啥|哪几个|没有|没)"
-_ZH_LANG: Final = (
-    r"(?:英|日|法|德|韩|俄|中|汉|西班牙|葡萄牙|意大利|阿拉伯|泰|越南|印尼|马来|希腊|荷兰|土耳其|拉丁|印地|粤|国|外|繁体中|简体中|繁體中)(?:文|语|國語)"
+_ZH_LANG: Final = r"(?:英|日|法|德|韩|俄|中|汉|西班牙|葡萄牙|意大利|阿拉伯|泰|越南|印尼|马来|希腊|荷兰|土耳其|拉丁|印地|粤|国|外|繁体中|简体中|繁體中)(?:文|语|國語)"
+_EN_NOTE: Final = (
+    r"(?:reminders?|alarms?|timers?|to-?dos?|calendar|events?|appointments?|meetings?|agenda|schedule)"
 )
-_EN_NOTE: Final = r"(?:reminders?|alarms?|timers?|to-?dos?|calendar|events?|appointments?|meetings?|agenda|schedule)"
 EN_LANG: Final = (
     r"(?:english|chinese|mandarin|cantonese|simplified chinese|traditional chinese|japanese|french|german|korean|spanish|italian|"
     r"portuguese|russian|arabic|thai|vietnamese|dutch|greek|turkish|hindi|latin|polish|swedish|indonesian|hebrew|ukrainian)"
@@ -98,4 +101,7 @@ EN: Final[tuple[tuple[str, str], ...]] = (
 @cache
 def compiled(language: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
     """The patterns of a language, compiled once."""
-    return tuple((intent, lazy(source, 0 if language == "zh" else re.ASCII)) for intent, source in (ZH if language == "zh" else EN))
+    return tuple(
+        (intent, lazy(source, 0 if language == "zh" else re.ASCII))
+        for intent, source in (ZH if language == "zh" else EN)
+    )

@@ -1,3 +1,5 @@
+# Tables: an entry or a pattern is easier to check on one line than broken up.
+# ruff: noqa: E501
 """Target languages, pages, people: the slots of translation, presentation and mail."""
 
 from __future__ import annotations
@@ -28,21 +30,71 @@ _TARGET: Final = lazy(
     rf"(?:成|为|到|作|用|译|翻|转|换)\s?({_ANY})|(?:\binto|\bto|\bin|->|→)\s+({_ANY})\b|\b({_ANY})\s+(?:word|words|term|phrase|translation|for|equivalent|version)\b|({_ANY})(?:怎么|如何|咋|怎样|是什么|叫什么|版|翻译|应该|的?单词)|的({_ANY})|({_ANY})"
 )
 _PAIR: Final = lazy(r"[中汉英日法德韩俄](?:译|翻)([中汉英日法德韩俄])")
-_PAIR_CODES: Final = {"中": "zh", "汉": "zh", "英": "en", "日": "ja", "法": "fr", "德": "de", "韩": "ko", "俄": "ru"}
+_PAIR_CODES: Final = {
+    "中": "zh",
+    "汉": "zh",
+    "英": "en",
+    "日": "ja",
+    "法": "fr",
+    "德": "de",
+    "韩": "ko",
+    "俄": "ru",
+}
 POINTS: Final = lazy(
     r"^(?:下面|以下|上面|这|那|它|此|下列|如下)[^,]{0,8}$|^(?:这|那)?(?:段|句|个|些|篇)(?:话|文字|内容|词|句子)?$|^(?:this|that|it|these|the following|this for me|following text)(?: \w+)?$"
 )
-_EDGE: Final = lazy(r"^(?:[\s,:：，。、]|请问|请|for |帮我|把|将|一下|下|成|为|to |into |please |this:? |the following:? |from \w+ )+|(?:[\s,:：，。、?？!]|成|为|吧|谢谢|please|一下| to| into| for me)+$")
-_PAGES: Final = lazy(r"(\d{1,3}|[一二两三四五六七八九十百]{1,4})\s?(?:页|张|p(?:ages?)?\b)|\b(\d{1,3}|[a-z]+(?:-[a-z]+)?)[ -](?:slides?|pages?)\b|\b(\d{1,3})p\b")
+_EDGE: Final = lazy(
+    r"^(?:[\s,:：，。、]|请问|请|for |帮我|把|将|一下|下|成|为|to |into |please |this:? |the following:? |from \w+ )+|(?:[\s,:：，。、?？!]|成|为|吧|谢谢|please|一下| to| into| for me)+$"
+)
+_PAGES: Final = lazy(
+    r"(\d{1,3}|[一二两三四五六七八九十百]{1,4})\s?(?:页|张|p(?:ages?)?\b)|\b(\d{1,3}|[a-z]+(?:-[a-z]+)?)[ -](?:slides?|pages?)\b|\b(\d{1,3})p\b"
+)
 EMAIL: Final = lazy(r"[a-z0-9][a-z0-9._%+-]*@[a-z0-9-]+(?:\.[a-z0-9-]+)+")
-_ZH_TO: Final = lazy(r"(?:给|向|跟|致)([^\s,，。:：、给]{1,10}?)(?=写|发|起草|回|拟|寄|的邮件|一封|email|发送|说|告诉|让|请|问|催|约|通知|关于|道歉|并|祝|表示|\s|,|，|$)")
+_ZH_TO: Final = lazy(
+    r"(?:给|向|跟|致)([^\s,，。:：、给]{1,10}?)(?=写|发|起草|回|拟|寄|的邮件|一封|email|发送|说|告诉|让|请|问|催|约|通知|关于|道歉|并|祝|表示|\s|,|，|$)"
+)
 _ZH_REPLY: Final = lazy(r"回复([^\s,，。的]{1,8})的")
-_EN_TO: Final = lazy(r"\b(?:e-?mail|mail|message|reply|respond) (?:to )?((?:my |our |the )?[a-z][\w.'-]*)|\bto ((?:my |our |the )?[a-z][\w.'-]*)")
-_NOT_PEOPLE: Final = frozenset(["me", "a", "an", "the", "about", "that", "saying", "asking", "for", "of", "regarding", "with", "and", "be", "say", "ask", "tell", "him", "them", "let", "write", "draft", "go", "get", "do", "make"])
-_ZH_WITH: Final = lazy(r"(?:和|跟|与|同)([\u4e00-\u9fffA-Za-z]{1,6}?)(?=(?:的|一起|开|见|吃|聊|讨论|通|碰|面|打|约|视频|谈|确认|对|去|看))")
+_EN_TO: Final = lazy(
+    r"\b(?:e-?mail|mail|message|reply|respond) (?:to )?((?:my |our |the )?[a-z][\w.'-]*)|\bto ((?:my |our |the )?[a-z][\w.'-]*)"
+)
+_NOT_PEOPLE: Final = frozenset(
+    [
+        "me",
+        "a",
+        "an",
+        "the",
+        "about",
+        "that",
+        "saying",
+        "asking",
+        "for",
+        "of",
+        "regarding",
+        "with",
+        "and",
+        "be",
+        "say",
+        "ask",
+        "tell",
+        "him",
+        "them",
+        "let",
+        "write",
+        "draft",
+        "go",
+        "get",
+        "do",
+        "make",
+    ]
+)
+_ZH_WITH: Final = lazy(
+    r"(?:和|跟|与|同)([\u4e00-\u9fffA-Za-z]{1,6}?)(?=(?:的|一起|开|见|吃|聊|讨论|通|碰|面|打|约|视频|谈|确认|对|去|看))"
+)
 _EN_WITH: Final = lazy(r"\bwith ((?:my |the |our )?[A-Za-z]\w*(?:(?:,? and |, | & )[A-Z]\w*)*)")
 _COLON: Final = lazy(r"[:：]\s*")
-_ZH_OBJECT: Final = lazy(r"(?:把|将)(?:下面|以下|这|那|这段|这句|下面这段|这个)?(?:段|句|个|些)?(?:话|文字|内容|单词|词|句子|文本|短语)?")
+_ZH_OBJECT: Final = lazy(
+    r"(?:把|将)(?:下面|以下|这|那|这段|这句|下面这段|这个)?(?:段|句|个|些)?(?:话|文字|内容|单词|词|句子|文本|短语)?"
+)
 
 
 def target_language(norm: str, window: Span) -> SlotValue | None:
@@ -84,12 +136,21 @@ def recipients(text: str, norm: str, window: Span, zh: bool) -> SlotValue | None
     if addresses:
         found = [text[one.start() : one.end()] for one in addresses]
         return SlotValue(found, (addresses[0].start(), addresses[-1].end()))
-    matches = [*_ZH_TO.finditer(norm, *window), *_ZH_REPLY.finditer(norm, *window)] if zh else [*_EN_TO.finditer(norm, *window)]
+    matches = (
+        [*_ZH_TO.finditer(norm, *window), *_ZH_REPLY.finditer(norm, *window)]
+        if zh
+        else [*_EN_TO.finditer(norm, *window)]
+    )
     for match in matches:
         group = match.lastindex or 1
         start, end = match.span(group)
         name = text[start:end].removesuffix("'s")
-        if name.lower() not in _NOT_PEOPLE and "mail" not in name.lower() and "message" not in name.lower() and name not in ("我", "我们", "大"):
+        if (
+            name.lower() not in _NOT_PEOPLE
+            and "mail" not in name.lower()
+            and "message" not in name.lower()
+            and name not in ("我", "我们", "大")
+        ):
             return SlotValue([name], (start, end))
     return None
 
@@ -104,22 +165,25 @@ def attendees(text: str, norm: str, window: Span, zh: bool) -> SlotValue | None:
     return SlotValue([name for name in names if name], found.span(1))
 
 
-_SAID: Final = lazy(rf"\b(?:say|write|pronounce|express|spell|call|called|is|are|put|mean|does|translate|what's|whats|people call|word for|for)\s+(.{{1,200}}?)\s+(?:called |mean |said )?(?:in|into|to) {EN_LANG}\b")
+_SAID: Final = lazy(
+    rf"\b(?:say|write|pronounce|express|spell|call|called|is|are|put|mean|does|translate|what's|whats|people call|word for|for)\s+(.{{1,200}}?)\s+(?:called |mean |said )?(?:in|into|to) {EN_LANG}\b"
+)
 
 
 def said_in(text: str, norm: str, window: Span) -> SlotValue | None:
     """ "how do you say X in Spanish": X."""
     found = _SAID.search(norm, *window)
-    return None if found is None else SlotValue(text[found.start(1) : found.end(1)].strip("'\" "), found.span(1))
+    return (
+        None if found is None else SlotValue(text[found.start(1) : found.end(1)].strip("'\" "), found.span(1))
+    )
 
 
 def payload(text: str, norm: str, window: Span, taken: list[Span], zh: bool) -> SlotValue | None:
     """The text to work on: what is quoted, or what stands after a colon, or what is left of the sentence."""
     for start, end in quoted_spans(norm[window[0] : window[1]]):
         return SlotValue(text[window[0] + start : window[0] + end], (window[0] + start, window[0] + end))
-    if found := _COLON.search(norm, *window):
-        if text[found.end() : window[1]].strip():
-            return _whole(text, (found.end(), window[1]))
+    if (found := _COLON.search(norm, *window)) and text[found.end() : window[1]].strip():
+        return _whole(text, (found.end(), window[1]))
     from fencepost_intents.intent.titles import cut
 
     if zh and (lead := _ZH_OBJECT.match(norm, *window)):
@@ -128,7 +192,9 @@ def payload(text: str, norm: str, window: Span, taken: list[Span], zh: bool) -> 
 
 
 def payload_to_translate(text: str, norm: str, window: Span, taken: list[Span]) -> SlotValue | None:
-    """The words to translate, as they stand: quoted, after a colon, or beside the request; None for 这句话."""
+    """The words to translate, as they stand: quoted, after a colon, or beside the request; None for
+    这句话.
+    """
     for start, end in quoted_spans(norm[window[0] : window[1]]):
         return SlotValue(text[window[0] + start : window[0] + end], (window[0] + start, window[0] + end))
     if (found := _COLON.search(norm, *window)) and text[found.end() : window[1]].strip():

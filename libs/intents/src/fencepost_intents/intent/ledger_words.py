@@ -1,3 +1,5 @@
+# Tables: an entry or a pattern is easier to check on one line than broken up.
+# ruff: noqa: E501
 """When a clause with an amount reports money that moved, and what it was for."""
 
 from __future__ import annotations
@@ -45,8 +47,12 @@ CATEGORIES: Final[Mapping[str, str]] = {
     "personal": "理发|剪头发|美容|美甲|洗澡|按摩|haircut|salon|spa|massage",
 }  # fmt: skip
 _REFUND: Final = lazy(r"退款|退了|退回|退钱|返现|\brefund(?:ed)?\b|\breimburse(?:d|ment)?\b|\bcash ?back\b")
-_INCOME: Final = lazy(r"发工资|工资|薪水|奖金|收入|收到(?!货|账单)|到账|入账|进账|赚了|挣了|分红|稿费|报销到|\b(?:received|earned|salary|paycheck|income|got paid|bonus|sold|wages|paid me)\b")
-_SHARED: Final = lazy(r"\baa\b|aa(?:制)?|每人|人均|平摊|平分|均摊|各付|分摊|\bsplit\b|\beach\b|\bper person\b|\bdivided\b|\bapiece\b|\bgo(?:ing)? dutch\b|\bshared (?:by|between|among)\b")
+_INCOME: Final = lazy(
+    r"发工资|工资|薪水|奖金|收入|收到(?!货|账单)|到账|入账|进账|赚了|挣了|分红|稿费|报销到|\b(?:received|earned|salary|paycheck|income|got paid|bonus|sold|wages|paid me)\b"
+)
+_SHARED: Final = lazy(
+    r"\baa\b|aa(?:制)?|每人|人均|平摊|平分|均摊|各付|分摊|\bsplit\b|\beach\b|\bper person\b|\bdivided\b|\bapiece\b|\bgo(?:ing)? dutch\b|\bshared (?:by|between|among)\b"
+)
 
 
 def reports_money(clause: str, zh: bool, amounts: int) -> bool:

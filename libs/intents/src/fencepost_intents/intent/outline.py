@@ -1,6 +1,7 @@
 """The requests of a text, outermost first: which clauses belong to which, and what of it is only payload.
 
-Read clause by clause. A clause with a cue begins a request; what follows without one belongs to it; what it carries
+Read clause by clause. A clause with a cue begins a request; what follows without one belongs to it; what
+it carries
 as payload (a text to translate, a reminder's title) begins no request of its own.
 """
 
@@ -9,55 +10,48 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from fencepost_intents.intent import guards
 from fencepost_intents.intent.clauses import Clause
 from fencepost_intents.intent.cues import compiled
 from fencepost_intents.intent.ledger_words import is_shared, reports_money
+from fencepost_intents.intent.requests import Cue, Outline, Request, Sighting
 
 # Intents whose text goes on to the end, or to a strong joint with a new command.
 _SWALLOWS: Final = frozenset(("translate", "email.draft", "presentation.create", "document.ask"))
-_CREATES: Final = frozenset(("reminder.create", "ledger.add", "email.draft", "presentation.create", "reminder.cancel", "reminder.change"))
-_LEADS_ZH: Final = ("请", "帮我", "麻烦", "你", "再", "也", "给我", "并", "和", "然后", "顺便", "，", " ", "我", "把", "将", "能", "可以", "记得")
-
-
-@dataclass(frozen=True, slots=True)
-class Cue:
-    """An intent and the code points [start, end) of the words that carry it."""
-
-    intent: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One request: its intent, its stretch of the text, its cue."""
-
-    intent: str
-    start: int
-    end: int
-    cue: Cue
-
-
-@dataclass(frozen=True, slots=True)
-class Outline:
-    """All requests in order. `refused`: a wish was negated or withdrawn. `open`: it hangs on a condition or a tale."""
-
-    requests: tuple[Request, ...]
-    refused: bool = False
-    conditional: bool = False
-    tale: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Sighting:
-    """What stands where in the text: times with a clock or a day, and amounts; all code points."""
-
-    times: Sequence[tuple[int, int, bool]]
-    amounts: Sequence[tuple[int, int]]
+_CREATES: Final = frozenset(
+    (
+        "reminder.create",
+        "ledger.add",
+        "email.draft",
+        "presentation.create",
+        "reminder.cancel",
+        "reminder.change",
+    )
+)
+_LEADS_ZH: Final = (
+    "请",
+    "帮我",
+    "麻烦",
+    "你",
+    "再",
+    "也",
+    "给我",
+    "并",
+    "和",
+    "然后",
+    "顺便",
+    "，",
+    " ",
+    "我",
+    "把",
+    "将",
+    "能",
+    "可以",
+    "记得",
+)
 
 
 def outline(masked: str, clauses: Sequence[Clause], seen: Sighting, zh: bool) -> Outline:
@@ -90,7 +84,9 @@ class _Reading:
         if last and last.intent in _SWALLOWS and not clause.strong:
             self._extend(clause)
             return
-        if (withdrawn := guards.WITHDRAWN.search(text)) and (last or self.pending is not None or withdrawn.start() > 0):
+        if (withdrawn := guards.WITHDRAWN.search(text)) and (
+            last or self.pending is not None or withdrawn.start() > 0
+        ):
             if last and following and self._is_time_alone(following):
                 self._extend(clause)  # 算了，四点吧 corrects the time, it doesn't take back the wish
                 return
@@ -109,7 +105,10 @@ class _Reading:
             return
         if cue.intent == "reminder.create" and self._is_no_wish(cue, clause, text):
             return
-        if guards.is_refused(self.masked[clause.start : cue.start].rstrip(), self.zh) and cue.intent in _CREATES:
+        if (
+            guards.is_refused(self.masked[clause.start : cue.start].rstrip(), self.zh)
+            and cue.intent in _CREATES
+        ):
             self.refused = True
             return
         start = clause.start if self.pending is None else self.pending
@@ -137,9 +136,7 @@ class _Reading:
                 # 提醒我买牛奶，记得带钱 is one; with a time of its own it is another.
                 return self._has_time(clause) and self._has_time_in(last.start, last.end)
             return len(head) <= 6 or self._is_lead(head)
-        if cue.intent == last.intent and cue.intent not in ("ledger.add", "reminder.change", "reminder.cancel"):
-            return False
-        return True
+        return cue.intent != last.intent or cue.intent in ("ledger.add", "reminder.change", "reminder.cancel")
 
     def _is_lead(self, head: str) -> bool:
         return self.zh and all(any(head.startswith(lead) for lead in _LEADS_ZH) for _ in head[:1])
@@ -147,7 +144,11 @@ class _Reading:
     def _plain(self, clause: Clause, text: str, last: Request | None) -> None:
         """A clause without a cue of its own."""
         if guards.is_conditional(text, self.zh) and (last is None or last.intent == "reminder.create"):
-            if last is not None and not self.zh and not text.lstrip().startswith(("if", "unless", "when", "once")):
+            if (
+                last is not None
+                and not self.zh
+                and not text.lstrip().startswith(("if", "unless", "when", "once"))
+            ):
                 self._extend(clause)
                 return
             self.conditional = self.hanging = True
@@ -157,11 +158,22 @@ class _Reading:
         amounts = self._amounts_in(clause)
         apart = clause.strong and last is not None and last.intent == "reminder.create"
         told = text if self.pending is None or last else self.masked[self.pending : clause.end]
-        if amounts and (last is None or last.intent == "ledger.add" or apart) and self._reports(told, amounts):
+        if (
+            amounts
+            and (last is None or last.intent == "ledger.add" or apart)
+            and self._reports(told, amounts)
+        ):
             self._another_entry(clause, text, last)
             return
         if last and last.intent == "reminder.create" and self._is_parallel(clause, last):
-            self.found.append(Request("reminder.create", clause.start, clause.end, Cue("reminder.create", clause.start, clause.start)))
+            self.found.append(
+                Request(
+                    "reminder.create",
+                    clause.start,
+                    clause.end,
+                    Cue("reminder.create", clause.start, clause.start),
+                )
+            )
             return
         if last:
             self._extend(clause)
@@ -169,12 +181,18 @@ class _Reading:
             self.pending = clause.start
 
     def _another_entry(self, clause: Clause, text: str, last: Request | None) -> None:
-        if last and last.intent == "ledger.add" and (is_shared(text) or not self._amounts_between(last.start, last.end)):
+        if (
+            last
+            and last.intent == "ledger.add"
+            and (is_shared(text) or not self._amounts_between(last.start, last.end))
+        ):
             self._extend(clause)  # the share of a sum, or the amount of "记一笔"
             return
         start = clause.start if self.pending is None or last else self.pending
         self.pending = None
-        self.found.append(Request("ledger.add", start, clause.end, Cue("ledger.add", clause.start, clause.start)))
+        self.found.append(
+            Request("ledger.add", start, clause.end, Cue("ledger.add", clause.start, clause.start))
+        )
 
     def _reports(self, text: str, amounts: int) -> bool:
         return not guards.is_refused(text, self.zh) and reports_money(text, self.zh, amounts)
@@ -218,7 +236,9 @@ class _Reading:
 
     def _amounts_between(self, start: int, end: int) -> int:
         first = bisect_left(self.seen.amounts, (start, 0))
-        return sum(one[1] <= end for one in self.seen.amounts[first : bisect_left(self.seen.amounts, (end, 0))])
+        return sum(
+            one[1] <= end for one in self.seen.amounts[first : bisect_left(self.seen.amounts, (end, 0))]
+        )
 
     def _cue(self, clause: Clause) -> Cue | None:
         """The earliest cue of a clause; at one place, the first of the table."""
@@ -235,11 +255,34 @@ class _Reading:
     def _checked(self, cue: Cue, clause: Clause) -> Cue | None:
         """Weak cues of a reminder (叫我, 记得, "remember to") need a time beside them."""
         word = self.masked[cue.start : cue.end]
-        weak = word.startswith(("叫我", "喊我", "通知我", "呼我", "催我", "记得", "别忘", "不要忘", "勿忘", "切记", "remember to", "帮我记", "给我记", "请记", "记一下", "记住", "记着", "记下"))
+        weak = word.startswith(
+            (
+                "叫我",
+                "喊我",
+                "通知我",
+                "呼我",
+                "催我",
+                "记得",
+                "别忘",
+                "不要忘",
+                "勿忘",
+                "切记",
+                "remember to",
+                "帮我记",
+                "给我记",
+                "请记",
+                "记一下",
+                "记住",
+                "记着",
+                "记下",
+            )
+        )
         if weak and not any(one in word for one in ("起床", "醒", "一声")):
             start = clause.start if self.pending is None else self.pending
             if not self._has_time_in(start, clause.end):
                 return None
-            if word.startswith(("帮我记", "给我记", "请记", "记一下", "记下")) and self._amounts_between(start, clause.end):
+            if word.startswith(("帮我记", "给我记", "请记", "记一下", "记下")) and self._amounts_between(
+                start, clause.end
+            ):
                 return Cue("ledger.add", cue.start, cue.end)
         return cue

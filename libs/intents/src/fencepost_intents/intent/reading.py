@@ -1,4 +1,8 @@
-"""Everything found in one text, which the slots are taken from: tokens, times, amounts, and how to resolve them."""
+# Tables: an entry or a pattern is easier to check on one line than broken up.
+# ruff: noqa: E501
+"""Everything found in one text, which the slots are taken from: tokens, times, amounts, and how to resolve
+them.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +13,10 @@ from typing import Final
 
 from fencepost_intents.intent.clauses import mask_quotes, quoted_spans
 from fencepost_intents.language import language_of, normalize
-from fencepost_intents.lexer import Tokens, lex
+from fencepost_intents.lexer import lex
 from fencepost_intents.money.currency import Place
-from fencepost_intents.money.reader import FoundAmount, plain_amounts, read_amounts
+from fencepost_intents.money.plain import plain_amounts
+from fencepost_intents.money.reader import FoundAmount, read_amounts
 from fencepost_intents.patterns import lazy
 from fencepost_intents.result import Span, TimeResult
 from fencepost_intents.time.holidays import HolidayTable
@@ -19,10 +24,17 @@ from fencepost_intents.time.model import Expr, Setting
 from fencepost_intents.time.reader import read_times
 from fencepost_intents.time.resolve import resolve
 from fencepost_intents.time.zones import zone_info
+from fencepost_intents.tokens import Tokens
 
-_WAKE: Final = lazy(r"起床|叫醒|闹钟|闹铃|晨跑|早起|醒来|\bwake\b|\balarm\b|\bget up\b|\bbreakfast\b|早餐|早饭|早读|上班打卡")
-_DINNER: Final = lazy(r"晚饭|晚餐|夜宵|晚会|晚宴|看电影|演唱会|\bdinner\b|\bsupper\b|\bparty\b|\bmovie\b|\bdrinks\b|\bconcert\b|\bdate night\b|\bbedtime\b|睡觉")
-_HINT_REACH: Final = 400  # code points; a longer text is a paste, where one word tells nothing of all its times
+_WAKE: Final = lazy(
+    r"起床|叫醒|闹钟|闹铃|晨跑|早起|醒来|\bwake\b|\balarm\b|\bget up\b|\bbreakfast\b|早餐|早饭|早读|上班打卡"
+)
+_DINNER: Final = lazy(
+    r"晚饭|晚餐|夜宵|晚会|晚宴|看电影|演唱会|\bdinner\b|\bsupper\b|\bparty\b|\bmovie\b|\bdrinks\b|\bconcert\b|\bdate night\b|\bbedtime\b|睡觉"
+)
+_HINT_REACH: Final = (
+    400  # code points; a longer text is a paste, where one word tells nothing of all its times
+)
 _GLUE: Final = frozenset("s@,(")
 
 
@@ -71,7 +83,13 @@ class Reading:
         tz = zone_info(self.zone) if self.zone else self.reference.tzinfo
         assert tz is not None
         window = window or (0, min(len(self.norm), _HINT_REACH))
-        hint = "dinner" if _DINNER.search(self.norm, *window) else "wake" if _WAKE.search(self.norm, *window) else None
+        hint = (
+            "dinner"
+            if _DINNER.search(self.norm, *window)
+            else "wake"
+            if _WAKE.search(self.norm, *window)
+            else None
+        )
         local = self.reference.astimezone(tz)
         return Setting(local, tz, direction, self.language, self.zone, self.locale, self.holidays, hint)
 
@@ -81,10 +99,16 @@ class Reading:
 
     def times_in(self, window: Span) -> list[Located]:
         """Times of a window that aren't quoted."""
-        return [one for one in self.times if window[0] <= one.start and one.end <= window[1] and not self.is_quoted(one.start)]
+        return [
+            one
+            for one in self.times
+            if window[0] <= one.start and one.end <= window[1] and not self.is_quoted(one.start)
+        ]
 
     def amounts_in(self, window: Span) -> list[FoundAmount]:
-        return [one for one in self.amounts if window[0] <= one.amount.span[0] and one.amount.span[1] <= window[1]]
+        return [
+            one for one in self.amounts if window[0] <= one.amount.span[0] and one.amount.span[1] <= window[1]
+        ]
 
     def is_quoted(self, at: int) -> bool:
         return any(start <= at < end for start, end in self.quotes)
@@ -98,7 +122,12 @@ class Reading:
 
 
 def read(
-    text: str, reference: datetime, zone: str | None, locale: str | None, currency: str | None, holidays: HolidayTable
+    text: str,
+    reference: datetime,
+    zone: str | None,
+    locale: str | None,
+    currency: str | None,
+    holidays: HolidayTable,
 ) -> Reading:
     """Reads a text: linear in its length."""
     norm = normalize(text)

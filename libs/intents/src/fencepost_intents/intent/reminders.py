@@ -1,3 +1,5 @@
+# Tables: an entry or a pattern is easier to check on one line than broken up.
+# ruff: noqa: E501
 """The slots of reminders: which of the times is the reminder's own, and what is its title."""
 
 from __future__ import annotations
@@ -8,37 +10,43 @@ from typing import Any, Final
 
 from fencepost_intents.intent import guards
 from fencepost_intents.intent.languages import attendees
-from fencepost_intents.intent.outline import Request
 from fencepost_intents.intent.reading import Located, Reading, complete_each_other, joined
+from fencepost_intents.intent.requests import Request
 from fencepost_intents.intent.titles import cut
 from fencepost_intents.patterns import lazy
 from fencepost_intents.result import SlotValue, Span, TimeResult
 
-_ALARM: Final = lazy(r"闹钟|闹铃|倒计时|计时器?|定时器|起床|叫醒|\balarms?\b|\btimers?\b|\bwake (?:me|us)\b|\bcountdown\b")
+_ALARM: Final = lazy(
+    r"闹钟|闹铃|倒计时|计时器?|定时器|起床|叫醒|\balarms?\b|\btimers?\b|\bwake (?:me|us)\b|\bcountdown\b"
+)
 _WAKES: Final = lazy(r"起床|叫醒|\bwake (?:me|us)(?: up)?\b")
+_AT_END: Final = lazy(r"[\s,.!?。吧哦呢啊]|please|thanks|thank you|谢谢")
 _TIMER: Final = lazy(r"倒计时|计时|定时器|\btimers?\b|\bcountdown\b")
-_EVENT: Final = lazy(r"(?:会议|会面|电话会|碰头会|例会|面试|聚会|约会|见面|开会|会|日程|行程|活动|事件|meeting|appointment|appt|event|call with|conference|get-?together|lunch with|dinner with|interview|standup|1:1|one on one|one-on-one|calendar|schedule|agenda|diary|planner|schedule)$")
+_EVENT: Final = lazy(
+    r"(?:会议|会面|电话会|碰头会|例会|面试|聚会|约会|见面|开会|会|日程|行程|活动|事件|meeting|appointment|appt|event|call with|conference|get-?together|lunch with|dinner with|interview|standup|1:1|one on one|one-on-one|calendar|schedule|agenda|diary|planner|schedule)$"
+)
 _CALENDAR: Final = lazy(r"日历|日程|行事历|to[- ]?do list|calendar|schedule|agenda|diary|planner")
-_ZH_VERB: Final = lazy(r"^(?:请|帮我|麻烦|给我|在?我?(?:的)?(?:日历|日程表?|行事历)(?:上|里|中)?|安排|预约|预定|创建|新建|添加|增加|加|设置?|定|约|组织|召集|建|记|放|一个|一场|个|场|一下|下|到|日历|日程|上|里|在|我的?|的|\s)+")
+_ZH_VERB: Final = lazy(
+    r"^(?:请|帮我|麻烦|给我|在?我?(?:的)?(?:日历|日程表?|行事历)(?:上|里|中)?|安排|预约|预定|创建|新建|添加|增加|加|设置?|定|约|组织|召集|建|记|放|一个|一场|个|场|一下|下|到|日历|日程|上|里|在|我的?|的|\s)+"
+)
 _EN_VERB: Final = lazy(
     r"^(?:(?:please|can you|could you|would you|i need you to|i need to|i want to|i'd like to|let's|hey|schedule|arrange|set up|setup|set|organize|plan|create|make|add|put|book|mark|save|enter|insert|pencil in|block off|block out|block|an?|the|my|our|me|new|up|in|calendar event|event|calendar|entry|for|called|titled|named|need|have|on|to|of|note)(?![\w'])[ :,]*)+"
 )
-_EN_PLACE: Final = lazy(r"\b(?:(?:on|to|in|into|onto) (?:my |the |our )?(?:calendar|schedule|agenda|diary|to-?do(?: list)?|planner))\b")
-_ZH_PLACE: Final = lazy(r"(?:加|添加|放|写|记|存)?(?:到|进|入|在)(?:我的?)?(?:日历|日程表?|行事历|备忘录|待办|清单)(?:上|里|中)?")
+_EN_PLACE: Final = lazy(
+    r"\b(?:(?:on|to|in|into|onto) (?:my |the |our )?(?:calendar|schedule|agenda|diary|to[- ]?do(?: list)?|planner))\b"
+)
+_ZH_PLACE: Final = lazy(
+    r"(?:加|添加|放|写|记|存)?(?:到|进|入|在)(?:我的?)?(?:日历|日程表?|行事历|备忘录|待办|清单)(?:上|里|中)?"
+)
 _ADVANCE_BEFORE: Final = lazy(r"(?:提前|提早|前|早)\s*$")
-_ADVANCE_AFTER: Final = lazy(r"^\s*(?:before(?:hand)?\b|in advance\b|ahead\b|early\b|earlier\b|prior\b|之前|以前|前)")
-_ALL: Final = lazy(r"所有|全部|全都|一切|每个|\ball\b|\bevery\b|\beverything\b|\bentire\b|\bclear\b|\bwipe\b|清空|清除")
-_NOUNS: Final = lazy(r"(?:从|在)?(?:我的?)?(?:提醒事项|提醒|闹钟|闹铃|待办事项|待办|备忘录?|日程表?|日历|行事历)(?:上|里|中)?的?|\b(?:reminders?|alarms?|timers?|calendar|schedule|agenda|events?|to[- ]?do(?: list)?|list)\b")
-_ZH_CHANGE: Final = lazy(r"(?:改|推迟|延后|延迟|提前|挪|调整?|推后|顺延|变更|移|延|换|更改|修改)(?:到|成|为|至|晚|早|在)?")
-_EN_CHANGE: Final = lazy(r"\b(?:to|until|till|by|back|forward|for|from now)\b")
-_EARLIER: Final = lazy(r"提前|早|\b(?:forward|earlier|sooner|ahead|up by)\b")
-_VERBS: Final = lazy(
-    r"取消掉?|删除掉?|删掉|删了|删去|去掉|关掉|关闭|关了|移除|清空|清除|撤销|停掉|停止|不要了|把|将|掉|不用再?|别再?|不必再?|不需要再?|提醒我们?|我的|下一?个|一个|请|帮我|改(?:到|成|为|至|在)?|推迟(?:到)?|延后(?:到)?|提前(?:到)?|挪到?|调整?到?|修改|更改|一下|(?:的|了)$|"
-    r"\b(?:cancel|delete|remove|clear|erase|drop|dismiss|turn off|disable|take off|stop reminding me|stop reminding|stop|move|change|push|reschedule|postpone|delay|shift|update|edit|bring|modify|switch|snooze|adjust|my|the|that|this|all|of|about|for|to|back|forward|by|from|on|at|please|can you|could you|reminding me|me|i have|clear|wipe|cross|take|whole|set|until|a|an|up|out|off)\b"
+_ADVANCE_AFTER: Final = lazy(
+    r"^\s*(?:before(?:hand)?\b|in advance\b|ahead\b|early\b|earlier\b|prior\b|之前|以前|前)"
 )
 
 
-def create_slots(reading: Reading, request: Request) -> tuple[dict[str, Any], tuple[str, ...], Located | None, list[Located]]:
+def create_slots(
+    reading: Reading, request: Request
+) -> tuple[dict[str, Any], tuple[str, ...], Located | None, list[Located]]:
     """Slots, what is missing, the time used, and the expressions it was made of."""
     window = (request.start, request.end)
     is_timer = bool(_TIMER.search(reading.masked, *window))
@@ -62,7 +70,9 @@ def create_slots(reading: Reading, request: Request) -> tuple[dict[str, Any], tu
         title = SlotValue(reading.text[alarm.start() : alarm.end()], alarm.span())
     if title is not None:
         slots["title"] = title
-    people = attendees(reading.text, reading.norm, window, reading.zh) if _is_event(reading, request) else None
+    people = (
+        attendees(reading.text, reading.norm, window, reading.zh) if _is_event(reading, request) else None
+    )
     if people is not None:
         slots["attendees"] = people
     missing = [] if title else ["title"]
@@ -101,7 +111,9 @@ def is_settled(found: TimeResult, located: Located | None) -> bool:
 
 def own_time(reading: Reading, request: Request, is_timer: bool = False) -> list[Located]:
     """The reminder's own time, and the expression that completes it; other times stay in the title."""
-    candidates = [one for one in reading.times_in((request.start, request.end)) if is_timer or not one.is_length]
+    candidates = [
+        one for one in reading.times_in((request.start, request.end)) if is_timer or not one.is_length
+    ]
     candidates = _after_correction(reading, request, candidates)
     if not candidates:
         return []
@@ -114,10 +126,19 @@ def own_time(reading: Reading, request: Request, is_timer: bool = False) -> list
     used = [best]
     whole = best
     for other in candidates:
-        if other is best or _weight(reading, request, other) < 0 or not complete_each_other(whole.expr, other.expr):
+        if (
+            other is best
+            or _weight(reading, request, other) < 0
+            or not complete_each_other(whole.expr, other.expr)
+        ):
             continue
         if other.expr.deadline and whole.expr.recurrence and other.expr.date and not other.expr.clock:
-            other.expr.until, other.expr.date, other.expr.deadline, other.expr.mode = other.expr.date, None, False, "tail"
+            other.expr.until, other.expr.date, other.expr.deadline, other.expr.mode = (
+                other.expr.date,
+                None,
+                False,
+                "tail",
+            )
         whole = joined(whole, other)
         used.append(other)
     return used
@@ -153,15 +174,40 @@ def _weight(reading: Reading, request: Request, one: Located) -> int:
         return 0
     before_cue = one.end <= cue.start
     between = norm[cue.end : one.start].strip(" ,:") if one.start >= cue.end else ""
-    at_once = one.start >= cue.end and between in ("", "on", "at", "for", "要", "在", "去", "the", "to", "my", "this", "about", "我", "一下")
-    at_end = not norm[one.end : request.end].strip(" ,.!?。吧哦呢啊please") and one.start >= cue.end
+    at_once = one.start >= cue.end and between in (
+        "",
+        "on",
+        "at",
+        "for",
+        "要",
+        "在",
+        "去",
+        "the",
+        "to",
+        "my",
+        "this",
+        "about",
+        "我",
+        "一下",
+    )
+    at_end = one.start >= cue.end and not _AT_END.sub("", norm[one.end : request.end])
     inside = cue.start <= one.start and one.end <= cue.end
     weight += 3 if before_cue or at_once or inside else 2 if at_end else 0
-    if norm[one.end : one.end + 1] == "的" and not _is_event(reading, request) and not before_cue and not at_once and not inside:
+    if (
+        norm[one.end : one.end + 1] == "的"
+        and not _is_event(reading, request)
+        and not before_cue
+        and not at_once
+        and not inside
+    ):
         weight -= 3
     if norm[one.start : one.end].endswith("'s") or norm[one.end : one.end + 2] == "'s":
         weight -= 4
-    if one.expr.date and one.expr.date[0] in ("named_month", "named_year", "month", "week", "year", "quarter") and not (before_cue or at_once or at_end):
+    if (
+        one.expr.date
+        and one.expr.date[0] in ("named_month", "named_year", "month", "week", "year", "quarter")
+        and not (before_cue or at_once or at_end)
+    ):
         weight -= 2
     return weight
 
@@ -196,11 +242,15 @@ def _dropped_times(reading: Reading, request: Request, used: list[Located]) -> l
     found = guards.CORRECTED.search(reading.masked, request.start, request.end)
     if found is None or not used:
         return []
-    return [(one.start, one.end) for one in reading.times_in((request.start, found.start())) if one not in used]
+    return [
+        (one.start, one.end) for one in reading.times_in((request.start, found.start())) if one not in used
+    ]
 
 
 def _shell(reading: Reading, request: Request) -> list[Span]:
-    """The verb and the noun of 设个交周报的提醒, "set a dentist reminder": what stands between is the title."""
+    """The verb and the noun of 设个交周报的提醒, "set a dentist reminder": what stands between is the
+    title.
+    """
     cue = request.cue
     words = reading.masked[cue.start : cue.end]
     lead = re.match(
@@ -209,7 +259,13 @@ def _shell(reading: Reading, request: Request) -> list[Span]:
         words,
     )
     spans = [(cue.start, cue.start + lead.end())] if lead else []
-    spans += [(cue.start + found.start(), cue.start + found.end()) for found in re.finditer(r"(?:的)?(?:提醒|闹钟|闹铃|日程|行程|待办|备忘|事件|倒计时|计时器|定时器|行事历)|\b(?:reminders?|alarms?|timers?|to-?do|countdown)\b", words)]
+    spans += [
+        (cue.start + found.start(), cue.start + found.end())
+        for found in re.finditer(
+            r"(?:的)?(?:提醒|闹钟|闹铃|日程|行程|待办|备忘|事件|倒计时|计时器|定时器|行事历)|\b(?:reminders?|alarms?|timers?|to-?do|countdown)\b",
+            words,
+        )
+    ]
     return spans
 
 
@@ -218,99 +274,14 @@ def _event_title(reading: Reading, request: Request, removed: list[Span]) -> Slo
     norm = reading.norm
     place = _ZH_PLACE if reading.zh else _EN_PLACE
     removed = [*removed, *(found.span() for found in place.finditer(norm, request.start, request.end))]
-    removed += [found.span() for found in re.finditer(r"提醒(?:我|一下)*|\bremind me\b", norm[: request.end]) if found.start() >= request.start]
+    removed += [
+        found.span()
+        for found in re.finditer(r"提醒(?:我|一下)*|\bremind me\b", norm[: request.end])
+        if found.start() >= request.start
+    ]
     start = request.cue.start
     verb = (_ZH_VERB if reading.zh else _EN_VERB).match(norm[start : request.end])
     if verb:
         removed.append((start, start + verb.end()))
     found = cut(reading.text, norm, (start, request.end), removed, reading.zh)
     return found or cut(reading.text, norm, (request.start, start), removed, reading.zh)
-
-
-def find_slots(reading: Reading, request: Request) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Slots of `reminder.list`: the days asked about."""
-    times = [one for one in reading.times_in((request.start, request.end)) if not one.is_length]
-    if not times:
-        return {}, ()
-    located = times[0]
-    for other in times[1:]:
-        if complete_each_other(located.expr, other.expr):
-            located = joined(located, other)
-    return {"period": reading.resolve(located, reading.setting(0))}, ()
-
-
-def cancel_slots(reading: Reading, request: Request) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Which reminder: by its time, its title, or all."""
-    window = (request.start, request.end)
-    times = [one for one in reading.times_in(window) if not one.is_length]
-    slots: dict[str, Any] = {}
-    located: Located | None = None
-    if times:
-        located = times[0]
-        for other in times[1:]:
-            if complete_each_other(located.expr, other.expr):
-                located = joined(located, other)
-        slots["time"] = reading.resolve(located, reading.setting(1))
-    title = _target(reading, window, [(one.start, one.end) for one in times])
-    if title is not None:
-        slots["title"] = title
-    if found := _ALL.search(reading.masked, *window):
-        slots["payload"] = SlotValue("all", found.span())
-    return slots, () if slots else ("title",)
-
-
-def _target(reading: Reading, window: Span, removed: list[Span]) -> SlotValue | None:
-    """The words that name an existing reminder."""
-    norm = reading.norm
-    removed = [*removed, *(found.span() for found in _NOUNS.finditer(norm, *window)), *(found.span() for found in _VERBS.finditer(norm, *window)),
-               *(found.span() for found in _ALL.finditer(norm, *window))]  # fmt: skip
-    return cut(reading.text, norm, window, removed, reading.zh)
-
-
-def change_slots(reading: Reading, request: Request) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Which reminder, and its new time (or how far it moves: a duration, negative for earlier)."""
-    window = (request.start, request.end)
-    times = reading.times_in(window)
-    marker = _marker(reading, request, times)
-    old = [one for one in times if one.end <= marker and not one.is_length]
-    new = [one for one in times if one.start >= marker]
-    slots: dict[str, Any] = {}
-    setting = reading.setting(1, window)
-    if old:
-        slots["period"] = reading.resolve(old[0], setting)
-    if new:
-        slots["time"] = _new_time(reading, request, old, new)
-    title = _target(reading, window, [(one.start, one.end) for one in times])
-    if title is not None:
-        slots["title"] = title
-    missing = [] if title or old else ["title"]
-    found = slots.get("time")
-    if not isinstance(found, TimeResult) or found.kind in ("ambiguous", "date") or (found.kind == "span" and new[0].expr.clock is None):
-        missing.append("time")
-    return slots, tuple(missing)
-
-
-def _new_time(reading: Reading, request: Request, old: list[Located], new: list[Located]) -> TimeResult:
-    located = new[0]
-    for other in new[1:]:
-        if complete_each_other(located.expr, other.expr):
-            located = joined(located, other)
-    if located.is_length:
-        found = reading.resolve(located, reading.setting(1))
-        if _EARLIER.search(reading.norm, request.start, request.end):
-            return replace(found, duration=f"-{found.duration}")
-        return found
-    if located.expr.clock and not located.expr.date and old and old[0].expr.date:
-        # 把明天九点的提醒改到十点: the day stays.
-        located = Located(replace(located.expr, date=old[0].expr.date, part=located.expr.part or old[0].expr.part), located.start, located.end)
-    return reading.resolve(located, reading.setting(1, (request.start, request.end)))
-
-
-def _marker(reading: Reading, request: Request, times: list[Located]) -> int:
-    """Where the new time begins: behind 改到, "to", "by"."""
-    pattern = _ZH_CHANGE if reading.zh else _EN_CHANGE
-    ends = [found.end() for found in pattern.finditer(reading.masked, request.start, request.end)]
-    for end in ends:
-        if any(0 <= one.start - end <= 12 for one in times):
-            return min(end, *(one.start for one in times if one.start >= end - 4)) if times else end
-    return times[-1].start if times else request.end

@@ -1,3 +1,5 @@
+# Tables: an entry or a pattern is easier to check on one line than broken up.
+# ruff: noqa: E501
 """The slots of every intent but reminders, and what each still misses."""
 
 from __future__ import annotations
@@ -9,8 +11,8 @@ from typing import Any, Final
 
 from fencepost_intents.intent import languages
 from fencepost_intents.intent.ledger_words import category_of, flow_of, is_shared
-from fencepost_intents.intent.outline import Request
 from fencepost_intents.intent.reading import Reading
+from fencepost_intents.intent.requests import Request
 from fencepost_intents.intent.titles import cut
 from fencepost_intents.money.reader import FoundAmount
 from fencepost_intents.numbers import EN_ONES, read_zh
@@ -25,10 +27,16 @@ _ZH_SPENT: Final = lazy(
 _EN_SPENT: Final = lazy(
     r"\b(?:i|we|just|spent|paid|bought|cost(?:s)? me|cost|purchased|log|record|note|add|enter|track|an?|the|my|expense|expenses|of|for|on|was|were|came to|got|received|it|that|please|in|to|at|from|another|about)\b(?=[^a-z]*$)|^\s*(?:(?:i|we|just|have|had|also|spent|paid|bought|purchased|log|record|note|add|enter|track|an|a|the|my|expense|expenses|purchase|payment|of|for|on|got|received|please|another|put down|down)\b\s*)+"
 )
-_EN_WAYS: Final = lazy(r"\bsplit (?:it )?(?:between |among |by )?(\d+|[a-z]+)(?: ways| people| of us)?|\b(\d+) ways|\bdivided by (\d+)")
+_EN_WAYS: Final = lazy(
+    r"\bsplit (?:it )?(?:between |among |by )?(\d+|[a-z]+)(?: ways| people| of us)?|\b(\d+) ways|\bdivided by (\d+)"
+)
 _ZH_WAYS: Final = lazy(r"(\d+|[一二两三四五六七八九十]+)(?:个)?(?:人|位)")
-_TOPIC_ZH: Final = lazy(r"(?:关于|介绍|主题是|主题为|主题|内容是|讲|讲述|说明)(?P<topic>[^,。，]{1,60}?)(?=的?(?:ppt|幻灯片|演示|slides|简报|课件|[,。，]|$))")
-_TOPIC_EN: Final = lazy(r"\b(?:about|on|regarding|covering|for|titled|called|introducing)\b (?P<topic>[^,.]{1,80}?)(?=\s+(?:with|in|using|of) (?:about )?\d|\s+with\b|[,.]|$)")
+_TOPIC_ZH: Final = lazy(
+    r"(?:关于|介绍|主题是|主题为|主题|内容是|讲|讲述|说明)(?P<topic>[^,。，]{1,60}?)(?=的?(?:ppt|幻灯片|演示|slides|简报|课件|[,。，]|$))"
+)
+_TOPIC_EN: Final = lazy(
+    r"\b(?:about|on|regarding|covering|for|titled|called|introducing)\b (?P<topic>[^,.]{1,80}?)(?=\s+(?:with|in|using|of) (?:about )?\d|\s+with\b|[,.]|$)"
+)
 _PAGES_WORD: Final = lazy(r"\b(?:with )?\d+[ -](?:slides?|pages?)\b")
 
 
@@ -54,7 +62,9 @@ def ledger_slots(reading: Reading, request: Request, found: list[FoundAmount]) -
         slots["time"] = reading.resolve(times[0], reading.setting(-1, window))
     category = category_of(clause)
     if category is not None:
-        slots["category"] = SlotValue(category[0], (request.start + category[1][0], request.start + category[1][1]))
+        slots["category"] = SlotValue(
+            category[0], (request.start + category[1][0], request.start + category[1][1])
+        )
     elif flow == "income":
         slots["category"] = SlotValue("income", None)
     removed = [(one.start, one.end) for one in times] + [one.amount.span for one in found]
@@ -97,7 +107,7 @@ def split_entries(reading: Reading, request: Request) -> list[tuple[Request, lis
     window = (request.start, request.end)
     found = reading.amounts_in(window) or reading.find_plain_amounts(window)
     explicit = [one for one in found if one.amount.currency_written]
-    found = explicit or found[-1:] if not explicit else explicit
+    found = explicit or found[-1:]
     if len(found) < 2 or is_shared(reading.norm[request.start : request.end]):
         return [(request, found)]
     entries: list[tuple[Request, list[FoundAmount]]] = []
@@ -120,7 +130,9 @@ def period_slots(reading: Reading, request: Request) -> Slots:
         slots["period"] = reading.resolve(times[0], reading.setting(-1))
     category = category_of(reading.norm[request.start : request.end])
     if category is not None:
-        slots["category"] = SlotValue(category[0], (request.start + category[1][0], request.start + category[1][1]))
+        slots["category"] = SlotValue(
+            category[0], (request.start + category[1][0], request.start + category[1][1])
+        )
     return slots, ()
 
 
@@ -146,7 +158,9 @@ def translate_slots(reading: Reading, request: Request) -> Slots:
     return slots, () if language else ("target_language",)
 
 
-_OBJECT: Final = lazy(r"(?:把|将)(?P<words>[^。]{1,400}?)(?:翻译|翻成|译成|译为|译作|翻作)|(?:里|中)面?(?P<inner>[^。，,]{1,24}?)(?:怎么|如何|咋)(?:说|讲|写|念)|(?P<latin>[a-z][a-z '-]{1,60}?)\s?(?:是|有)?(?:什么|啥)意思")
+_OBJECT: Final = lazy(
+    r"(?:把|将)(?P<words>[^。]{1,400}?)(?:翻译|翻成|译成|译为|译作|翻作)|(?:里|中)面?(?P<inner>[^。，,]{1,24}?)(?:怎么|如何|咋)(?:说|讲|写|念)|(?P<latin>[a-z][a-z '-]{1,60}?)\s?(?:是|有)?(?:什么|啥)意思"
+)
 
 
 def _zh_object(reading: Reading, window: tuple[int, int]) -> SlotValue | None:
@@ -191,7 +205,9 @@ def presentation_slots(reading: Reading, request: Request) -> Slots:
         slots["title"] = SlotValue(reading.text[span[0] : span[1]].strip(), span)
     else:
         removed = [count.span] if count is not None and count.span else []
-        shell = lazy(r"(?:请|帮我|麻烦|给我)?(?:做|制作|生成|创建|写|准备|弄|整|搞|设计)(?:一?[个份套])?|(?:的)?(?:ppt|幻灯片|演示文稿|演示稿|slides?|简报|课件|keynote)|\b(?:make|create|build|prepare|generate|design|draft|an?|the|me|presentation|powerpoint|slide ?deck|slides?|deck|ppt|please|can you)\b")
+        shell = lazy(
+            r"(?:请|帮我|麻烦|给我)?(?:做|制作|生成|创建|写|准备|弄|整|搞|设计)(?:一?[个份套])?|(?:的)?(?:ppt|幻灯片|演示文稿|演示稿|slides?|简报|课件|keynote)|\b(?:make|create|build|prepare|generate|design|draft|an?|the|me|presentation|powerpoint|slide ?deck|slides?|deck|ppt|please|can you)\b"
+        )
         removed += [one.span() for one in shell.finditer(reading.norm, *window)]
         title = cut(reading.text, reading.norm, window, removed, reading.zh)
         if title is not None:
@@ -201,7 +217,9 @@ def presentation_slots(reading: Reading, request: Request) -> Slots:
 
 def document_slots(reading: Reading, request: Request) -> Slots:
     """The question is the sentence itself; the document is what names it."""
-    slots: dict[str, Any] = {"payload": SlotValue(reading.text[request.start : request.end].strip(), (request.start, request.end))}
+    slots: dict[str, Any] = {
+        "payload": SlotValue(reading.text[request.start : request.end].strip(), (request.start, request.end))
+    }
     found = _DOCUMENT.search(reading.masked, request.start, request.end)
     if found is not None:
         slots["document"] = SlotValue(reading.text[found.start() : found.end()], found.span())

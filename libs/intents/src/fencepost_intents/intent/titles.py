@@ -1,4 +1,8 @@
-"""The title of a reminder, the words of a ledger entry: what is left when time, cue and politeness are taken away."""
+# Tables: an entry or a pattern is easier to check on one line than broken up.
+# ruff: noqa: E501
+"""The title of a reminder, the words of a ledger entry: what is left when time, cue and politeness are
+taken away.
+"""
 
 from __future__ import annotations
 
@@ -21,19 +25,29 @@ _EN_LEAD: Final = lazy(
 _EN_TAIL: Final = lazy(
     r"(?:[\s,;:.!?\-~\"'“”(]+|(?<![\w'])(?:please|thanks|thank you|ok|okay|for me|at|on|in|by|for|to|from|and|the|around|about|starting|until|every|before|on my calendar|to my calendar|in my calendar|on the calendar|to the calendar|will you|would you|can you|could you|remind me|with|of|this|is|then|also|each|was|were|came))+$"
 )
-_EN_LAST: Final = lazy(r"(?:[\s,;:.!?\-~\"'“”(]+|(?<![\w'])(?:please|thanks|thank you|ok|okay|for me|will you|would you|can you|could you))+$")
+_ZH_LAST: Final = lazy(
+    r"(?:[\s,;:。、!！?？.~“”\"'「」]+|提醒(?:我|一下|下)+|的(?:提醒|闹钟|日程|待办)|吧|哦|啊|呀|哈|好吗|好不好|可以吗|行吗|行不行|可以么|谢谢|多谢|拜托|谢啦|呢|叫我|记得|喔|噢|嘛)+$"
+)
+_EN_LAST: Final = lazy(
+    r"(?:[\s,;:.!?\-~\"'“”(]+|(?<![\w'])(?:please|thanks|thank you|ok|okay|for me|will you|would you|can you|could you))+$"
+)
 _SPACES: Final = lazy(r"\s{2,}")
 
 
 def cut(text: str, norm: str, window: Span, removed: Sequence[Span], zh: bool) -> SlotValue | None:
-    """The words of a window without the removed stretches and the glue around them; None when nothing is left.
+    """The words of a window without the removed stretches and the glue around them; None when nothing is
+    left.
 
     The span reaches from the first to the last kept code point.
     """
     pieces = _trimmed(norm, _left(window, removed), zh, any(end >= window[1] for _, end in removed))
     if not pieces:
         return None
-    value = "".join(text[start:end] for start, end in pieces) if zh else " ".join(text[start:end] for start, end in pieces)
+    value = (
+        "".join(text[start:end] for start, end in pieces)
+        if zh
+        else " ".join(text[start:end] for start, end in pieces)
+    )
     value = _SPACES.sub(" ", value).strip()
     return SlotValue(value, (pieces[0][0], pieces[-1][1])) if value else None
 
@@ -61,7 +75,7 @@ def _trimmed(norm: str, pieces: list[Span], zh: bool, cut_off: bool) -> list[Spa
         if found := lead.match(norm[start:end]):
             start += found.end()
         # "dial in" keeps its word at the end of the text; before a time that was taken out, "at" goes.
-        ending = tail if end < last or zh else _EN_LAST
+        ending = tail if end < last else _ZH_LAST if zh else _EN_LAST
         if found := ending.search(norm[start:end]):
             end = start + found.start()
         while start < end and norm[start] in " ,":

@@ -1,3 +1,5 @@
+# Tables: an entry or a pattern is easier to check on one line than broken up.
+# ruff: noqa: E501
 """Which currency is meant: written, or the default of the place; `$`, `¥` and 块 differ by place."""
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ class Place:
         if self.currency:
             return self.currency
         by_zone = _BY_ZONE.get(self.zone or "")
-        # A Chinese sentence in China, an English one elsewhere; an English one in Shanghai leaves it open no more.
+        # A Chinese sentence in China, an English one elsewhere; an English one in Shanghai leaves it open
+        # no more.
         return by_zone or ("CNY" if self.language == "zh" and self.zone is None else None)
 
     @property

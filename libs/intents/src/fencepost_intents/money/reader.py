@@ -6,23 +6,24 @@ Only amounts with a currency, or (in a ledger's sentence) plain numbers that cou
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
-from fencepost_intents.lexer import Tokens
 from fencepost_intents.money.currency import Place, settle
 from fencepost_intents.numbers import Number
 from fencepost_intents.patterns import lazy
 from fencepost_intents.result import AmountResult
+from fencepost_intents.tokens import Tokens
 
 # Kinds: n number, * "about", C currency, K 块, J tenths (毛) and cents, f 分, h half, & and, t to.
 _SUFFIXED: Final = lazy(
     r"(?P<n>n)(?P<about>\*)?(?P<unit>[CK])"
     r"(?:(?P<half>h)|(?P<tenths>n)(?P<j>J)(?:(?P<hundredths>n)f?)?|(?P<cents>n)f|&?(?P<and>n)(?P<c>J)|(?P<rest>n)(?![uygmdckKCJ*hx/tzo%]))?"
 )
-_PREFIXED: Final = lazy(r"(?P<unit>C)(?:t|!)?(?P<n>n)(?P<more>t(?P<high>n))?(?P<again>C)?(?:&?(?P<and>n)(?P<c>J))?")
+_PREFIXED: Final = lazy(
+    r"(?P<unit>C)(?:t|!)?(?P<n>n)(?P<more>t(?P<high>n))?(?P<again>C)?(?:&?(?P<and>n)(?P<c>J))?"
+)
 _RANGE: Final = lazy(r"(?P<low>n)(?:K|C)?t(?P<n>n)(?P<unit>[CK])")
 _SMALL: Final = lazy(r"(?P<n>n)(?P<unit>J)(?:(?P<hundredths>n)f?(?![uygmdckKCJ]))?")
 _TENTH, _HUNDREDTH = Decimal("0.1"), Decimal("0.01")
@@ -87,7 +88,16 @@ def _prefixed(tokens: Tokens, norm: str, text: str, found: re.Match[str], place:
         else:
             currency = again
     elif found.group("more"):
-        return _finish(tokens, norm, text, (first, last), Decimal(0), currency, place, (number, _number(tokens, found, "high")))
+        return _finish(
+            tokens,
+            norm,
+            text,
+            (first, last),
+            Decimal(0),
+            currency,
+            place,
+            (number, _number(tokens, found, "high")),
+        )
     value = number.value
     if found.group("and") and not found.group("again"):
         value += _number(tokens, found, "and").value * _HUNDREDTH
@@ -116,7 +126,9 @@ def _suffixed(tokens: Tokens, norm: str, text: str, found: re.Match[str], place:
         else:
             value += rest
     if number.low is not None or found.group("about"):
-        return _finish(tokens, norm, text, (first, last), value, tokens.values[unit_at], place, (), number, vague=True)
+        return _finish(
+            tokens, norm, text, (first, last), value, tokens.values[unit_at], place, (), number, vague=True
+        )
     return _finish(tokens, norm, text, (first, last), value, tokens.values[unit_at], place, (), number)
 
 
@@ -125,7 +137,9 @@ def _tenth(tokens: Tokens, at: int) -> Decimal:
 
 
 def _rest(tokens: Tokens, norm: str, found: re.Match[str]) -> Decimal | None:
-    """What follows 块 unsaid: 35块5 is 35.5, 12块50 is 12.50, 三块零五 is 3.05. None where it stands apart."""
+    """What follows 块 unsaid: 35块5 is 35.5, 12块50 is 12.50, 三块零五 is 3.05. None where it stands
+    apart.
+    """
     at = found.start("rest")
     if tokens.starts[at] != tokens.ends[at - 1] or tokens.kinds[at - 1] not in "KC":
         return None
@@ -151,7 +165,9 @@ def _small(tokens: Tokens, norm: str, text: str, found: re.Match[str], place: Pl
 
 def _ranged(tokens: Tokens, norm: str, text: str, found: re.Match[str], place: Place) -> FoundAmount | None:
     pair = (_number(tokens, found, "low"), _number(tokens, found, "n"))
-    return _finish(tokens, norm, text, found.span(), Decimal(0), tokens.values[found.start("unit")], place, pair)
+    return _finish(
+        tokens, norm, text, found.span(), Decimal(0), tokens.values[found.start("unit")], place, pair
+    )
 
 
 def _finish(
@@ -160,14 +176,18 @@ def _finish(
 ) -> FoundAmount:  # fmt: skip
     first, last = spot
     start, end = tokens.starts[first], tokens.ends[last - 1]
-    word = norm[tokens.starts[last - 1] : end] if tokens.kinds[last - 1] in "CKJ" else _unit_word(tokens, norm, spot)
+    word = (
+        norm[tokens.starts[last - 1] : end]
+        if tokens.kinds[last - 1] in "CKJ"
+        else _unit_word(tokens, norm, spot)
+    )
     code, notes = settle(currency, word, place)
-    start, end, negative = _sign(norm, start, end)
+    start, end, negative = sign_of(norm, start, end)
     candidates: tuple[Decimal, ...] = ()
     if pair:
         candidates = tuple(one.value for one in pair)
     elif number is not None:
-        value, candidates = _open_reading(value, number, place, vague)
+        value, candidates = open_reading(value, number, place, vague)
     if negative:
         value, candidates = -value, tuple(-one for one in candidates)
     result = AmountResult(
@@ -183,7 +203,9 @@ def _unit_word(tokens: Tokens, norm: str, spot: tuple[int, int]) -> str:
     return ""
 
 
-def _open_reading(value: Decimal, number: Number, place: Place, vague: bool) -> tuple[Decimal, tuple[Decimal, ...]]:
+def open_reading(
+    value: Decimal, number: Number, place: Place, vague: bool
+) -> tuple[Decimal, tuple[Decimal, ...]]:
     """The value, or both readings where 3.350 may be three and a bit or three thousand."""
     if number.low is not None:
         return value, (number.low, number.value)
@@ -199,7 +221,7 @@ def _open_reading(value: Decimal, number: Number, place: Place, vague: bool) -> 
     return value, number.readings
 
 
-def _sign(norm: str, start: int, end: int) -> tuple[int, int, bool]:
+def sign_of(norm: str, start: int, end: int) -> tuple[int, int, bool]:
     """Whether a minus, 负, or an accountant's brackets make it negative; the span grows to hold them."""
     before = norm[start - 1 : start]
     if before in ("-", "+") and before and not norm[start - 2 : start - 1].isalnum():
@@ -211,52 +233,12 @@ def _sign(norm: str, start: int, end: int) -> tuple[int, int, bool]:
     if before == "(" and norm[end : end + 1] == ")":
         return start - 1, end + 1, True
     inner = norm[start:end]
-    return start, end, len(inner) > 1 and "-" in inner[:4] and inner[0] in "$€£¥₩₹" and inner.count("-") == 1 and inner[1] == "-"
-
-
-# Words that a number counts, so that it is no price: 2杯, 3个人, "2 coffees".
-_COUNTED: Final = frozenset("个本件杯人次张斤公位份瓶盒只条双袋包箱台部页楼层室号路%度分点倍折")
-_AFTER_PRICE: Final = frozenset(
-    ("for", "on", "at", "to", "from", "in", "with", "by", "today", "yesterday", "each", "total", "cash", "via", "as", "using")
-)
-
-
-def plain_amounts(
-    tokens: Tokens, norm: str, text: str, used: Iterable[tuple[int, int]], window: tuple[int, int], place: Place
-) -> list[FoundAmount]:
-    """Numbers without a currency in a stretch of a ledger's sentence that count nothing else.
-
-    used: token ranges taken by times.  window: code points.
-    """
-    taken = {at for first, last in used for at in range(first, last)}
-    found: list[FoundAmount] = []
-    for at, kind in enumerate(tokens.kinds):
-        if kind != "n" or at in taken or not window[0] <= tokens.starts[at] < window[1]:
-            continue
-        number = tokens.values[at]
-        if not isinstance(number, Number) or not number.value or _counts(tokens, norm, at):
-            continue
-        start, end, negative = _sign(norm, tokens.starts[at], tokens.ends[at])
-        value, candidates = _open_reading(number.value, number, place, False)
-        amount = AmountResult(
-            None if candidates else (-value if negative else value), place.own, False, text[start:end], (start, end), candidates
-        )
-        found.append(FoundAmount(at, at + 1, amount))
-    return found
-
-
-def _counts(tokens: Tokens, norm: str, at: int) -> bool:
-    end = tokens.ends[at]
-    following = norm[end : end + 1]
-    if following in _COUNTED and following:
-        return True
-    before = norm[max(0, tokens.starts[at] - 1) : tokens.starts[at]]
-    if before in ("第", "#") and before:
-        return True
-    if norm[tokens.starts[at]] in "一两" and not tokens.values[at].digits and tokens.ends[at] - tokens.starts[at] == 1:
-        return True  # 买了一点: a lone 一 or 两 is hardly ever a price
-    kind = tokens.kinds[at + 1 : at + 2]
-    word = tokens.values[at + 1] if kind == "." else None
-    if isinstance(word, str) and norm[end : end + 1] == " ":
-        return word not in _AFTER_PRICE
-    return kind in ("g", "u", "c", "d", "m", "y", "z", "o")
+    return (
+        start,
+        end,
+        len(inner) > 1
+        and "-" in inner[:4]
+        and inner[0] in "$€£¥₩₹"
+        and inner.count("-") == 1
+        and inner[1] == "-",
+    )

@@ -1,3 +1,5 @@
+# Tables: an entry or a pattern is easier to check on one line than broken up.
+# ruff: noqa: E501
 """Times of day as said: 九点三刻, 差五分九点, "half past nine", 9:30pm, 15点."""
 
 from __future__ import annotations
@@ -6,12 +8,13 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from fencepost_intents.lexer import Tokens
 from fencepost_intents.numbers import Number
 from fencepost_intents.patterns import lazy
 from fencepost_intents.time.model import Clock
+from fencepost_intents.tokens import Tokens
 
-# A bare English hour is one only after a word that leads to a time; never before a unit, a currency or a count.
+# A bare English hour is one only after a word that leads to a time; never before a unit, a currency or a
+# count.
 _BARE: Final = r"(?![uygmdkKCJf$%zWMo*])"
 
 
@@ -24,7 +27,10 @@ def read_clock(tokens: Tokens, at: int, *, bare: bool = False) -> tuple[Clock, i
         found = pattern.match(tokens.kinds, at)
         if found is None:
             continue
-        values = [tokens.values[found.start(n)] if found.start(n) >= 0 else None for n in range(1, pattern.groups + 1)]
+        values = [
+            tokens.values[found.start(n)] if found.start(n) >= 0 else None
+            for n in range(1, pattern.groups + 1)
+        ]
         clock = build(*values)
         if clock is not None:
             return clock, found.end()
@@ -36,7 +42,12 @@ def read_clock(tokens: Tokens, at: int, *, bare: bool = False) -> tuple[Clock, i
 
 
 def _int(value: Any, low: int, high: int) -> int | None:
-    if not isinstance(value, Number) or not value.is_int or value.low is not None or not low <= int(value) <= high:
+    if (
+        not isinstance(value, Number)
+        or not value.is_int
+        or value.low is not None
+        or not low <= int(value) <= high
+    ):
         return None
     return int(value)
 
@@ -48,7 +59,9 @@ def _at(hour: Any, minute: int = 0, about: Any = None) -> Clock | None:
     number = _int(hour, 0, 24)
     if number is None:
         return None
-    return Clock(number, minute, exact=number > 12 or number == 0, about=about == "about", written=str(number))
+    return Clock(
+        number, minute, exact=number > 12 or number == 0, about=about == "about", written=str(number)
+    )
 
 
 def _zh(hour: Any, about: Any = None) -> Clock | None:
@@ -95,7 +108,9 @@ def _zh_short_quarter(quarters: Any, hour: Any) -> Clock | None:
 
 def _minus(hour: Any, minutes: int) -> Clock | None:
     whole = _int(hour, 1, 24)
-    return None if whole is None else Clock(whole - 1 or 12, 60 - minutes, exact=whole > 13, written=str(whole))
+    return (
+        None if whole is None else Clock(whole - 1 or 12, 60 - minutes, exact=whole > 13, written=str(whole))
+    )
 
 
 def _literal(value: tuple[int, int, int, str | None, str], half: str | None = None) -> Clock | None:
@@ -150,7 +165,9 @@ def _en_minutes_past(minutes: Any, unit: Any, hour: Any) -> Clock | None:
 
 def _half_of(hour: Any, half: Any) -> Clock | None:
     number = _int(hour, 1, 12)
-    return None if number is None or half not in ("am", "pm") else Clock(number, half=half, written=str(number))
+    return (
+        None if number is None or half not in ("am", "pm") else Clock(number, half=half, written=str(number))
+    )
 
 
 def _half_of_minutes(hour: Any, minute: Any, half: Any) -> Clock | None:
@@ -162,7 +179,13 @@ def _half_of_minutes(hour: Any, minute: Any, half: Any) -> Clock | None:
 
 def _bare(hour: Any, minute: Any = None) -> Clock | None:
     number = _int(hour, 1, 24)
-    if number is None and _int(hour, 100, 2359) and hour.digits and hour.width in (3, 4) and int(hour) % 100 < 60:
+    if (
+        number is None
+        and _int(hour, 100, 2359)
+        and hour.digits
+        and hour.width in (3, 4)
+        and int(hour) % 100 < 60
+    ):
         # 1730, 930: hours and minutes written together.
         return Clock(int(hour) // 100, int(hour) % 100, exact=hour.width == 4, written=hour.integral_text)
     if number is None or (isinstance(hour, Number) and hour.digits and not hour.integral_text.isdigit()):

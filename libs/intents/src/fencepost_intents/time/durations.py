@@ -7,10 +7,10 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any, Final
 
-from fencepost_intents.lexer import Tokens
 from fencepost_intents.numbers import Number
 from fencepost_intents.patterns import lazy
 from fencepost_intents.time.model import Duration
+from fencepost_intents.tokens import Tokens
 
 _HALF: Final = Decimal("0.5")
 # Kinds: n number, a article, h half, g 个, u unit, m 月, y 年, k quarter, f 分, & and, s of, # a few.
@@ -20,7 +20,14 @@ _TERM: Final = lazy(
     r"|(?P<quarters>[na])(?P<kmid>g)?k(?:sau|su|su)?(?![t>Bn])"
     r"|(?P<minutes>n)f(?![KCJ])"
 )
-_SECONDS: Final = {"hour": 3600, "minute": 60, "second": 1, "day": 86400, "week": 604800, "fortnight": 1209600}
+_SECONDS: Final = {
+    "hour": 3600,
+    "minute": 60,
+    "second": 1,
+    "day": 86400,
+    "week": 604800,
+    "fortnight": 1209600,
+}
 _WHOLE_PARTS: Final = {"year": ("month", 12), "quarter": ("month", 3), "month": ("day", 30)}
 _ISO: Final = (("year", "Y"), ("month", "M"), ("week", "W"), ("day", "D"))
 
@@ -84,7 +91,7 @@ def _count(tokens: Tokens, at: int) -> tuple[Decimal | None, bool]:
     if kind == "#":
         return Decimal(3), True
     if isinstance(value, Number):
-        return (None, False) if value.readings and not value.is_int and False else (value.value, value.low is not None)
+        return value.value, value.low is not None
     return None, False
 
 
@@ -144,5 +151,7 @@ def iso_duration(duration: Duration) -> str:
         return f"P{dates}" if dates else "PT0S"
     hours, rest = divmod(seconds, 3600)
     minutes, seconds = divmod(rest, 60)
-    clock = "".join(f"{count}{letter}" for count, letter in ((hours, "H"), (minutes, "M"), (seconds, "S")) if count)
+    clock = "".join(
+        f"{count}{letter}" for count, letter in ((hours, "H"), (minutes, "M"), (seconds, "S")) if count
+    )
     return f"P{dates}T{clock}"

@@ -17,7 +17,10 @@ def hours_of(clock: Clock, part: str | None, hint: str | None) -> tuple[Hour, ..
     """The readings of a clock's hour."""
     hour, part = clock.hour, clock.part or part
     if clock.alternative is not None:
-        both = (replace(clock, alternative=None), replace(clock, hour=clock.alternative, written=str(clock.alternative), alternative=None))
+        both = (
+            replace(clock, alternative=None),
+            replace(clock, hour=clock.alternative, written=str(clock.alternative), alternative=None),
+        )
         return tuple(one for each in both for one in hours_of(each, part, hint))
     if clock.half:
         return ((hour % 12 + (12 if clock.half == "pm" else 0), ""),)

@@ -124,7 +124,9 @@ def nth_weekday(year: int, month: int, n: int, weekday: int) -> date:
 
 
 def lunar_day(year: int, month: int, day: int) -> date:
-    """The Gregorian day of a lunar date; day 0 is the eve of the month. Raises ValueError if it doesn't exist."""
+    """The Gregorian day of a lunar date; day 0 is the eve of the month. Raises ValueError if it doesn't
+    exist.
+    """
     from lunar_python import Lunar  # 30 ms to import
 
     try:

@@ -35,7 +35,8 @@ class Duration:
 class Clock:
     """A time of day as said.
 
-    alternative: the other hour of 三四点.  half: am or pm.  part: part of day in words.  exact: written so that no half is open (15:00, 09:00).
+    alternative: the other hour of 三四点.  half: am or pm.  part: part of day in words.  exact: written so
+    that no half is open (15:00, 09:00).
     about: said with 多 or "around".
     """
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
+from itertools import islice
 from typing import Final
 
-from dateutil.rrule import rrulestr
+from dateutil.rrule import rrule, rruleset, rrulestr
 
 from fencepost_intents.result import TimeResult
 from fencepost_intents.time.dates import days_of, shift_day
@@ -29,7 +30,10 @@ def resolve_recurrence(expr: Expr, setting: Setting, blank: TimeResult) -> TimeR
     assert expr.recurrence is not None
     rule, start, notes = _merged(expr, expr.recurrence, setting)
     if rule.other_interval is not None:
-        pair = (replace(rule, other_interval=None), replace(rule, interval=rule.other_interval, other_interval=None))
+        pair = (
+            replace(rule, other_interval=None),
+            replace(rule, interval=rule.other_interval, other_interval=None),
+        )
         found = tuple(_result(one, expr, start, setting, blank, notes) for one in pair)
         return replace(blank, kind="ambiguous", candidates=found, confidence=0.5)
     if 31 in rule.by_month_day and rule.freq == "MONTHLY":
@@ -46,7 +50,9 @@ def resolve_recurrence(expr: Expr, setting: Setting, blank: TimeResult) -> TimeR
 
 
 def _merged(expr: Expr, rule: Recurrence, setting: Setting) -> tuple[Recurrence, date, tuple[str, ...]]:
-    """The rule with the day said beside it ("monthly on the 1st", 周一到周五每天), and the first day it may begin."""
+    """The rule with the day said beside it ("monthly on the 1st", 周一到周五每天), and the first day it
+    may begin.
+    """
     start, notes = setting.today, ()
     spec = expr.date
     if spec is not None:
@@ -108,7 +114,8 @@ def _result(
     if carry and rule.by_day and rule.freq == "WEEKLY":
         rule = replace(rule, by_day=tuple(DAYS[(DAYS.index(day) + 1) % 7] for day in rule.by_day))
     text = _rule_text(rule, times)
-    # The first occurrence is the nearest that fits; "every 2 weeks" is counted from it, not from today's week.
+    # The first occurrence is the nearest that fits; "every 2 weeks" is counted from it, not from today's
+    # week.
     nearest = _rule_text(replace(rule, interval=1), times)
     occurs = rrulestr(nearest, dtstart=datetime.combine(start, times[0] if times else time(0)))
     first = _first(occurs, times, expr, start, setting)
@@ -125,23 +132,25 @@ def _result(
         if at.replace(tzinfo=None, fold=0) != first:
             # The clocks skip the first one: it comes later that day, and the rule keeps its own time of day.
             notes = (*notes, f"the clocks skip {first:%H:%M} on {first.date()}, so it is {at:%H:%M} then")
-            anchor = on_clock(occurs.after(first), setting.tz)[-1].isoformat()
-    workday_note = ("working days are Monday to Friday; public holidays are not taken out",) if rule.workdays else ()
+            following = occurs.after(first) or first
+            anchor = on_clock(following, setting.tz)[-1].isoformat()
+    workday_note = (
+        ("working days are Monday to Friday; public holidays are not taken out",) if rule.workdays else ()
+    )
     return replace(
         blank, kind="recurrence", rrule=text, dtstart=anchor, next=shown, exdates=exdates,
         inferred=(*notes, *clock_notes, *more, *workday_note), confidence=0.95,
     )  # fmt: skip
 
 
-def _first(occurs: object, times: list[time], expr: Expr, start: date, setting: Setting) -> datetime:
+def _first(
+    occurs: rrule | rruleset, times: list[time], expr: Expr, start: date, setting: Setting
+) -> datetime:
     """The first occurrence ahead. Without a time of day, today counts."""
     now = setting.reference.replace(tzinfo=None)
-    for count, one in enumerate(occurs):  # type: ignore[call-overload]
-        if count > _HORIZON:
-            break
+    for one in islice(occurs, _HORIZON):
         if one > now or (not times and one.date() >= now.date()):
-            found: datetime = one
-            return found
+            return one
     raise Unreadable("a repetition that never comes")
 
 
@@ -152,7 +161,11 @@ def _sub_daily(
     first = datetime.fromtimestamp((setting.reference + step).timestamp(), setting.tz)
     if expr.clock is not None:
         times, _, more = _times(expr, setting)
-        day = start if datetime.combine(start, times[0]) > setting.reference.replace(tzinfo=None) else start + timedelta(1)
+        day = (
+            start
+            if datetime.combine(start, times[0]) > setting.reference.replace(tzinfo=None)
+            else start + timedelta(1)
+        )
         first, notes = on_clock(datetime.combine(day, times[0]), setting.tz)[-1], (*notes, *more)
     elif start > setting.today:
         raise Unreadable("no time of day for its first occurrence")
@@ -161,14 +174,20 @@ def _sub_daily(
         text += f";COUNT={expr.count}"
     text += _until(expr, first, setting)
     shown = first.isoformat()
-    return replace(blank, kind="recurrence", rrule=text, dtstart=shown, next=shown, inferred=notes, confidence=0.95)
+    return replace(
+        blank, kind="recurrence", rrule=text, dtstart=shown, next=shown, inferred=notes, confidence=0.95
+    )
 
 
 def _rule_text(rule: Recurrence, times: list[time]) -> str:
     parts = [f"FREQ={rule.freq}"]
     if rule.interval != 1:
         parts.append(f"INTERVAL={rule.interval}")
-    for name, values in (("BYMONTH", rule.by_month), ("BYMONTHDAY", rule.by_month_day), ("BYDAY", rule.by_day)):
+    for name, values in (
+        ("BYMONTH", rule.by_month),
+        ("BYMONTHDAY", rule.by_month_day),
+        ("BYDAY", rule.by_day),
+    ):
         if values:
             parts.append(f"{name}={','.join(map(str, values))}")
     if len(times) > 1:

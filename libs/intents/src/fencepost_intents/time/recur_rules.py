@@ -1,3 +1,5 @@
+# Tables: an entry or a pattern is easier to check on one line than broken up.
+# ruff: noqa: E501
 """Repetition as said: 每周一三五, 每隔两小时, "the first Monday of every month", "every other Friday"."""
 
 from __future__ import annotations
@@ -7,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
-from fencepost_intents.lexer import Tokens
 from fencepost_intents.numbers import Number
 from fencepost_intents.patterns import lazy
 from fencepost_intents.time.model import Recurrence
+from fencepost_intents.tokens import Tokens
 
 DAYS: Final = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _FREQ: Final = {
@@ -27,7 +29,10 @@ def read_recurrence(tokens: Tokens, at: int) -> tuple[Recurrence, int] | None:
         found = pattern.match(tokens.kinds, at)
         if found is None:
             continue
-        values = [tokens.values[found.start(n)] if found.start(n) >= 0 else None for n in range(1, pattern.groups + 1)]
+        values = [
+            tokens.values[found.start(n)] if found.start(n) >= 0 else None
+            for n in range(1, pattern.groups + 1)
+        ]
         rule = build(*values)
         if rule is not None:
             return _more_days(tokens, rule, found.end())
@@ -67,13 +72,18 @@ def _more_days(tokens: Tokens, rule: Recurrence, at: int) -> tuple[Recurrence, i
 
 def _row(tokens: Tokens, at: int) -> list[int] | None:
     """Weekdays of one token: a weekday, or a row of Chinese digits 1 to 7 (周一三五)."""
-    kind, value = tokens.kinds[at : at + 1], tokens.values[at] if at < len(tokens.values) else None
-    if kind in ("W", "V") and kind:
+    kind = tokens.kinds[at : at + 1]
+    value = tokens.values[at] if kind else None
+    if kind in ("W", "V") and isinstance(value, int):
         return [value]
     if kind == "n" and isinstance(value, Number) and not value.digits:
         low = "" if value.low is None else str(value.low)
         digits = f"{low}{value.value}" if value.low is not None else str(value.value)
-        return [int(one) - 1 for one in digits] if digits.isdigit() and all(one in "1234567" for one in digits) else None
+        return (
+            [int(one) - 1 for one in digits]
+            if digits.isdigit() and all(one in "1234567" for one in digits)
+            else None
+        )
     return None
 
 
@@ -88,7 +98,12 @@ def _replace(rule: Recurrence, **changes: Any) -> Recurrence:
 def _int(value: Any, low: int, high: int) -> int | None:
     if isinstance(value, int):
         return value if low <= value <= high else None
-    if not isinstance(value, Number) or not value.is_int or value.low is not None or not low <= int(value) <= high:
+    if (
+        not isinstance(value, Number)
+        or not value.is_int
+        or value.low is not None
+        or not low <= int(value) <= high
+    ):
         return None
     return int(value)
 
@@ -128,7 +143,9 @@ def _n_months(count: Any) -> Recurrence | None:
 
 
 def _skipping(count: Any, unit: str) -> Recurrence | None:
-    """每隔一天 is every second day; 每隔两小时 every two hours; 每隔两天 differs between speakers, so both are kept."""
+    """每隔一天 is every second day; 每隔两小时 every two hours; 每隔两天 differs between speakers, so both
+    are kept.
+    """
     number = _int(count, 1, 1000)
     if number is None:
         return None
@@ -192,7 +209,9 @@ def _edge_each(edge: str, unit: str) -> Recurrence | None:
 
 
 def _nth_weekday(n: Any, weekday: int, unit: str = "month") -> Recurrence | None:
-    return Recurrence("MONTHLY", by_day=(f"{n}{DAYS[weekday]}",)) if unit == "month" and -1 <= n <= 5 else None
+    return (
+        Recurrence("MONTHLY", by_day=(f"{n}{DAYS[weekday]}",)) if unit == "month" and -1 <= n <= 5 else None
+    )
 
 
 def _nth_day(n: Any, day: str, unit: str = "month") -> Recurrence | None:
@@ -209,7 +228,11 @@ def _last_day(prefix: Any, day: str, unit: str) -> Recurrence | None:
 
 def _year_day(month: Any, day: Any) -> Recurrence | None:
     months, days = _int(month, 1, 12), _int(day, 1, 31)
-    return None if months is None or days is None else Recurrence("YEARLY", by_month=(months,), by_month_day=(days,))
+    return (
+        None
+        if months is None or days is None
+        else Recurrence("YEARLY", by_month=(months,), by_month_day=(days,))
+    )
 
 
 def _unit_year_day(unit: str, month: Any, day: Any) -> Recurrence | None:

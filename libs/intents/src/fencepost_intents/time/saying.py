@@ -1,4 +1,8 @@
-"""Repetitions in words: what they fall on, the time of day, the end, the exceptions and the next occurrence."""
+# Tables: an entry or a pattern is easier to check on one line than broken up.
+# ruff: noqa: E501
+"""Repetitions in words: what they fall on, the time of day, the end, the exceptions and the next
+occurrence.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +71,9 @@ def _en_rule(rule: Mapping[str, str]) -> str:
             return f"every {days}"
         return f"{every} on {days}"
     if "BYMONTHDAY" in rule:
-        days = _listed(["the last day" if one == "-1" else f"day {one}" for one in rule["BYMONTHDAY"].split(",")])
+        days = _listed(
+            ["the last day" if one == "-1" else f"day {one}" for one in rule["BYMONTHDAY"].split(",")]
+        )
         month = f" of {words.EN_MONTHS[int(rule['BYMONTH']) - 1]}" if "BYMONTH" in rule else ""
         return f"{every} on {days}{month}"
     return every

@@ -48,7 +48,9 @@ def settle_zone(name: str, zone: str | None) -> str:
 
 
 def on_clock(wall: datetime, tz: tzinfo) -> tuple[datetime, ...]:
-    """The instants that a wall time names: one, two in a fold, and in a gap the ones just before and after it."""
+    """The instants that a wall time names: one, two in a fold, and in a gap the ones just before and after
+    it.
+    """
     first = wall.replace(tzinfo=tz, fold=0)
     second = wall.replace(tzinfo=tz, fold=1)
     if first.utcoffset() == second.utcoffset():

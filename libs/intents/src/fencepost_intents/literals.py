@@ -1,0 +1,56 @@
+"""Dates, clocks, zones and addresses in their written forms: 2026-03-05, 3/5, 9:30pm, UTC+8."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from fencepost_intents.patterns import lazy
+
+CLOCK: Final = lazy(r"(\d{1,2})[:：](\d{2})(?::(\d{2}))?(?![\d:])(?: ?([ap])\.?m?\b\.?)?")
+AMPM: Final = lazy(r"(\d{1,2})(?:\.?(\d{2}))? ?([ap])\.?m\b\.?")
+DATES: Final = lazy(
+    r"(?P<iso>(\d{4})-(\d{1,2})-(\d{1,2}))(?:[t ](?=\d{1,2}:))?"
+    r"|(?P<ymd>(\d{4})[/.](\d{1,2})[/.](\d{1,2}))(?!\d)"
+    r"|(?P<xyy>(\d{1,2})([/.-])(\d{1,2})\11(\d{4}|\d{2}))(?![\d.])"
+    r"|(?P<md>(\d{1,2})/(\d{1,2}))(?![\d/])"
+)
+ORDINAL: Final = lazy(r"(\d{1,2})(?:st|nd|rd|th)\b")
+OFFSET: Final = lazy(r"(?:utc|gmt) ?([+-])(\d{1,2})(?::?(\d{2}))?")
+IANA: Final = lazy(r"(?:asia|europe|america|australia|africa|pacific|atlantic)/[a-z_]+(?:/[a-z_]+)?")
+URL: Final = lazy(r"https?://\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+
+
+def is_quarter(norm: str, at: int) -> bool:
+    """Whether a quarter's number follows `q`, as in Q3."""
+    return norm[at : at + 1] in ("1", "2", "3", "4") and not norm[at + 1 : at + 2].isalnum()
+
+
+def written_date(found: re.Match[str]) -> tuple[Any, ...] | None:
+    """("ymd", y, m, d), or ("slash", first, second, year | None, separator) where the order depends on the
+    place.
+    """
+    groups = [int(one) if one and one.isdigit() else one for one in found.groups()]
+    if found.group("iso"):
+        return ("ymd", *groups[1:4])
+    if found.group("ymd"):
+        return ("ymd", *groups[5:8])
+    if found.group("xyy"):
+        first, mark, second, year = groups[9:13]
+        if mark in (".", "-") and isinstance(year, int) and year < 100:
+            return None
+        return ("slash", first, second, year + 2000 if isinstance(year, int) and year < 100 else year, mark)
+    first, second = groups[14:16]
+    if (
+        not (isinstance(first, int) and isinstance(second, int))
+        or not 0 < first <= 31
+        or not 0 < second <= 31
+    ):
+        return None
+    return ("slash", first, second, None, "/")
+
+
+def offset_name(found: re.Match[str]) -> str:
+    """`UTC+08:00` for a match of OFFSET."""
+    sign, hours, minutes = found.groups()
+    return f"UTC{sign}{int(hours):02}:{minutes or '00'}"
