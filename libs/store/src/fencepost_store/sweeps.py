@@ -39,6 +39,15 @@ class OverdueAttempt:
 
 
 @dataclass(frozen=True, slots=True)
+class WaitsLookedAt:
+    """Of one kind of wait. upto: go on behind it; None at the end of all. ended: whose wait is over."""
+
+    kind: WaitingOn
+    upto: UUID | None
+    ended: Sequence[UUID]
+
+
+@dataclass(frozen=True, slots=True)
 class OpenInterrupt:
     id: UUID
     kind: InterruptKind
@@ -104,14 +113,22 @@ async def has_pause_ended(tx: Tx, run_id: UUID) -> bool:
     return await tx.row("find_ended_pauses", after=FIRST, batch=1, only=run_id) is not None
 
 
-async def find_ended_waits(tx: Tx, after: UUID, batch: int) -> list[Candidate]:
-    return await _runs(tx, "find_ended_waits", after, batch, only=None)
+async def look_at_waits(tx: Tx, afters: Mapping[WaitingOn, UUID], batch: int) -> list[WaitsLookedAt]:
+    """Look at the next `batch` waiting runs of each kind in `afters`, behind the id it names."""
+    rows = await tx.rows(
+        "find_ended_waits", kinds=[str(kind) for kind in afters], afters=list(afters.values()), batch=batch
+    )
+    return [
+        WaitsLookedAt(WaitingOn(r["kind"]), r["upto"] if r["looked"] == batch else None, r["ended"])
+        for r in rows
+    ]
 
 
-async def ended_wait(tx: Tx, run_id: UUID) -> WaitingOn | None:
-    """Asked under the run's lock: what the run waits on no longer; None while it is right to wait."""
-    row = await tx.row("find_ended_waits", after=FIRST, batch=1, only=run_id)
-    return WaitingOn(row["waiting_on"]) if row is not None else None
+async def is_wait_over(tx: Tx, run_id: UUID, on: WaitingOn) -> bool:
+    """Asked under the run's lock: is what it waits on settled?"""
+    just_before = UUID(int=run_id.int - 1)
+    looked = await look_at_waits(tx, {on: just_before}, 1)
+    return any(run_id in one.ended for one in looked)
 
 
 async def withdraw_open_interrupt(tx: Tx, run_id: UUID) -> OpenInterrupt | None:

@@ -9,7 +9,7 @@ WITH due AS (
       FROM agent.outbox
      WHERE published_at IS NULL
        AND parked_at IS NULL
-       AND publish_at <= clock_timestamp()
+       AND publish_at <= statement_timestamp()  -- stable, so that rows due later are not even looked at
        AND (relay_until IS NULL OR relay_until <= clock_timestamp())
      ORDER BY publish_at, id
      LIMIT :batch

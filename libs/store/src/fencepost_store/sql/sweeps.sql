@@ -7,7 +7,7 @@ SELECT id
  WHERE status = 'running'
    AND status IN ('running', 'cancelling')
    AND id > :after
-   AND lease_expires_at <= clock_timestamp()
+   AND lease_expires_at <= statement_timestamp()
  ORDER BY id
  LIMIT :batch;
 
@@ -21,8 +21,8 @@ SELECT r.id
    AND r.status IN ('running', 'cancelling')
    AND r.id > :after
    AND (CAST(:only AS uuid) IS NULL OR r.id = :only)
-   AND (r.lease_expires_at IS NULL OR :leases_count AND r.lease_expires_at <= clock_timestamp())
-   AND (r.drain_until <= clock_timestamp()
+   AND (r.lease_expires_at IS NULL OR :leases_count AND r.lease_expires_at <= statement_timestamp())
+   AND (r.drain_until <= statement_timestamp()
         OR NOT EXISTS (SELECT FROM agent.effect_attempts a WHERE a.run_id = r.id AND a.state = 'started')
            AND NOT EXISTS (SELECT FROM agent.runs c WHERE c.parent_run_id = r.id AND c.finished_at IS NULL))
  ORDER BY r.id
@@ -32,11 +32,12 @@ SELECT r.id
 -- Why: questions nobody answered in time, whatever their run does meanwhile.
 -- Locks: none.  Clock: database.
 -- Result: interrupt and run ids, by interrupt.
+WITH due AS MATERIALIZED (  -- else the planner walks the primary key for the order's sake
+    SELECT id, run_id FROM agent.interrupts WHERE status = 'open' AND expires_at <= statement_timestamp()
+)
 SELECT id, run_id
-  FROM agent.interrupts
- WHERE status = 'open'
-   AND expires_at <= clock_timestamp()
-   AND id > :after
+  FROM due
+ WHERE id > :after
  ORDER BY id
  LIMIT :batch;
 
@@ -44,57 +45,68 @@ SELECT id, run_id
 -- Why: runs out of time. The clock of those that wait for a person stands still: their deadline is infinity.
 -- Locks: none.  Clock: database.
 -- Result: run ids in order, by runs_deadline_idx.
-SELECT id
-  FROM agent.runs
- WHERE status IN ('queued', 'running', 'waiting', 'paused')
-   AND deadline_at < 'infinity'
-   AND deadline_at <= clock_timestamp()
-   AND id > :after
- ORDER BY id
- LIMIT :batch;
+WITH due AS MATERIALIZED (
+    SELECT id
+      FROM agent.runs
+     WHERE status IN ('queued', 'running', 'waiting', 'paused')
+       AND deadline_at < 'infinity'
+       AND deadline_at <= statement_timestamp()
+)
+SELECT id FROM due WHERE id > :after ORDER BY id LIMIT :batch;
 
 -- find_ended_pauses --
 -- Why: pauses that nobody ended.
 -- Locks: none.  Clock: database.
 -- Result: run ids in order, by runs_paused_idx; under the run's lock with :only the answer is final.
-SELECT id
-  FROM agent.runs
- WHERE status = 'paused'
-   AND paused_until <= clock_timestamp()
-   AND id > :after
-   AND (CAST(:only AS uuid) IS NULL OR id = :only)
- ORDER BY id
- LIMIT :batch;
+WITH due AS MATERIALIZED (
+    SELECT id
+      FROM agent.runs
+     WHERE status = 'paused'
+       AND paused_until <= statement_timestamp()
+       AND (CAST(:only AS uuid) IS NULL OR id = :only)
+)
+SELECT id FROM due WHERE id > :after ORDER BY id LIMIT :batch;
 
 -- find_ended_waits --
--- Why: waiting runs whose wait is over though nobody woke them (the safety net of 02 §4, `wakes`).
+-- Why: waiting runs whose wait is over though nobody woke them (the safety net of 02 §4, `wakes`). A walk: a round
+--      looks at :batch runs of each kind of wait at most, so that a million open questions cost no more than a few.
+--      (A scalar subquery, not NOT EXISTS: that one is hashed over the whole table.)
 -- Locks: none.  Clock: database.
--- Result: run ids in order with what they wait on; asked again with :only under the run's lock.
-SELECT r.id, r.waiting_on
-  FROM agent.runs r
- WHERE r.status = 'waiting'
-   AND r.id > :after
-   AND (CAST(:only AS uuid) IS NULL OR r.id = :only)
-   AND CASE r.waiting_on
-         WHEN 'tool' THEN
-              r.available_at <= clock_timestamp()
-              AND NOT EXISTS (SELECT FROM agent.effects e WHERE e.run_id = r.id AND e.state IN ('started', 'accepted'))
-         WHEN 'child' THEN
-              NOT EXISTS (SELECT FROM agent.runs c WHERE c.parent_run_id = r.id AND c.finished_at IS NULL)
-         WHEN 'version' THEN
-              EXISTS (SELECT FROM agent.workers w
-                       WHERE w.alive_until > clock_timestamp()
-                         AND r.module = ANY (w.modules)
-                         AND (r.graph_version = '' OR r.graph_version = ANY (w.versions)))
-         WHEN 'reconcile' THEN
-              NOT EXISTS (SELECT FROM agent.interrupts i WHERE i.run_id = r.id AND i.status = 'open')
-              OR NOT EXISTS (SELECT FROM agent.effects e
-                              WHERE e.root_run_id = r.root_run_id
-                                AND e.state IN ('started', 'accepted', 'unknown', 'needs_human'))
-         ELSE NOT EXISTS (SELECT FROM agent.interrupts i WHERE i.run_id = r.id AND i.status = 'open')
-       END
- ORDER BY r.id
- LIMIT :batch;
+-- Result: by kind of wait, how many were looked at, the last of them, and the ids whose wait is over. Asked again
+--      for one run under its lock.
+WITH looked AS MATERIALIZED (
+    SELECT k.kind, r.id, r.module, r.graph_version, r.root_run_id, r.available_at
+      FROM unnest(CAST(:kinds AS text[]), CAST(:afters AS uuid[])) AS k (kind, after)
+      CROSS JOIN LATERAL (SELECT * FROM agent.runs w
+                           WHERE w.status = 'waiting' AND w.waiting_on = k.kind AND w.id > k.after
+                           ORDER BY w.id LIMIT :batch) AS r
+), ended AS (
+    SELECT r.kind, r.id
+      FROM looked r
+     WHERE CASE r.kind
+             WHEN 'tool' THEN
+                  r.available_at <= statement_timestamp()
+                  AND (SELECT 1 FROM agent.effects e WHERE e.run_id = r.id AND e.state IN ('started', 'accepted') LIMIT 1) IS NULL
+             WHEN 'child' THEN
+                  (SELECT 1 FROM agent.runs c WHERE c.parent_run_id = r.id AND c.finished_at IS NULL LIMIT 1) IS NULL
+             WHEN 'version' THEN
+                  EXISTS (SELECT FROM agent.workers w
+                           WHERE w.alive_until > statement_timestamp()
+                             AND r.module = ANY (w.modules)
+                             AND (r.graph_version = '' OR r.graph_version = ANY (w.versions)))
+             WHEN 'reconcile' THEN
+                  (SELECT 1 FROM agent.interrupts i WHERE i.run_id = r.id AND i.status = 'open' LIMIT 1) IS NULL
+                  OR (SELECT 1 FROM agent.effects e
+                       WHERE e.root_run_id = r.root_run_id
+                         AND e.state IN ('started', 'accepted', 'unknown', 'needs_human') LIMIT 1) IS NULL
+             ELSE (SELECT 1 FROM agent.interrupts i WHERE i.run_id = r.id AND i.status = 'open' LIMIT 1) IS NULL
+           END
+)
+SELECT l.kind, count(*) AS looked, CAST(max(CAST(l.id AS text)) AS uuid) AS upto,
+       coalesce(array_agg(e.id ORDER BY e.id) FILTER (WHERE e.id IS NOT NULL), '{}') AS ended
+  FROM looked l
+  LEFT JOIN ended e ON e.id = l.id
+ GROUP BY l.kind;
 
 -- open_interrupt_of_run --
 -- Why: a run that is woken by the world needs no answer any more.
@@ -110,7 +122,7 @@ SELECT a.run_id, a.effect_key, a.attempt
   FROM agent.effect_attempts a
   JOIN agent.effects e USING (effect_key)
  WHERE a.state = 'started'
-   AND a.attempt_ends_at <= clock_timestamp()
+   AND a.attempt_ends_at <= statement_timestamp()
    AND e.class <> 'async'
    AND a.run_id > :after
  ORDER BY a.run_id, a.effect_key
@@ -153,7 +165,7 @@ WITH overdue AS (
     SELECT id
       FROM agent.model_calls
      WHERE state = 'started'
-       AND ends_at <= clock_timestamp()
+       AND ends_at <= statement_timestamp()
      ORDER BY ends_at
      LIMIT :batch
        FOR NO KEY UPDATE SKIP LOCKED
@@ -201,15 +213,19 @@ SELECT count(*) AS model_calls, coalesce(sum(c.input_tokens), 0) AS input_tokens
 -- Why: due work that no living worker may claim; it goes on by itself when its version is served again.
 -- Locks: none.  Clock: database.
 -- Result: module, version, how many, and the oldest due instant; only what is due for over a minute.
-SELECT r.module, r.graph_version, count(*) AS runs, min(r.available_at) AS due_since
-  FROM agent.runs r
- WHERE r.status = 'queued'
-   AND r.available_at <= clock_timestamp() - interval '60 seconds'
-   AND NOT EXISTS (SELECT FROM agent.workers w
-                    WHERE w.alive_until > clock_timestamp()
-                      AND r.module = ANY (w.modules)
-                      AND (r.graph_version = '' OR r.graph_version = ANY (w.versions)))
- GROUP BY r.module, r.graph_version
+WITH due AS MATERIALIZED (
+    SELECT module, graph_version, count(*) AS runs, min(available_at) AS due_since
+      FROM agent.runs
+     WHERE status = 'queued'
+       AND available_at <= statement_timestamp() - interval '60 seconds'
+     GROUP BY module, graph_version
+)
+SELECT d.module, d.graph_version, d.runs, d.due_since
+  FROM due d
+ WHERE NOT EXISTS (SELECT FROM agent.workers w
+                    WHERE w.alive_until > statement_timestamp()
+                      AND d.module = ANY (w.modules)
+                      AND (d.graph_version = '' OR d.graph_version = ANY (w.versions)))
  ORDER BY 1, 2
  LIMIT 100;
 
@@ -230,7 +246,7 @@ SELECT agent.ensure_partitions(:ahead) AS made;
 -- Locks: the rows it deletes (a rival waits and finds them gone).  Clock: database.
 -- Result: none; the row count.
 DELETE FROM agent.feed
- WHERE id IN (SELECT id FROM agent.feed WHERE at < clock_timestamp() - interval '48 hours'
+ WHERE id IN (SELECT id FROM agent.feed WHERE at < statement_timestamp() - interval '48 hours'
                ORDER BY at LIMIT :batch);
 
 -- prune_outbox --
@@ -238,7 +254,7 @@ DELETE FROM agent.feed
 -- Locks: the rows it deletes (a rival waits and finds them gone).  Clock: database.
 -- Result: none; the row count.
 DELETE FROM agent.outbox
- WHERE id IN (SELECT id FROM agent.outbox WHERE published_at < clock_timestamp() - interval '24 hours'
+ WHERE id IN (SELECT id FROM agent.outbox WHERE published_at < statement_timestamp() - interval '24 hours'
                ORDER BY published_at LIMIT :batch);
 
 -- prune_inbox --
@@ -247,5 +263,5 @@ DELETE FROM agent.outbox
 -- Result: none; the row count.
 DELETE FROM agent.inbox
  WHERE (consumer, event_id) IN (SELECT consumer, event_id FROM agent.inbox
-                                 WHERE received_at < clock_timestamp() - interval '14 days'
+                                 WHERE received_at < statement_timestamp() - interval '14 days'
                                  ORDER BY received_at LIMIT :batch);

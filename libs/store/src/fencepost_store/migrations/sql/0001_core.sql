@@ -114,7 +114,7 @@ CREATE INDEX runs_leased_idx ON agent.runs (id) WHERE status IN ('running', 'can
 CREATE INDEX runs_deadline_idx ON agent.runs (deadline_at)
     WHERE status IN ('queued', 'running', 'waiting', 'paused') AND deadline_at < 'infinity';
 CREATE INDEX runs_paused_idx ON agent.runs (paused_until) WHERE status = 'paused';
-CREATE INDEX runs_waiting_idx ON agent.runs (id) WHERE status = 'waiting';
+CREATE INDEX runs_waiting_idx ON agent.runs (waiting_on, id) WHERE status = 'waiting';
 CREATE INDEX runs_queue_of_conversation_idx ON agent.runs (conversation_id, id) WHERE status = 'queued';
 CREATE INDEX runs_by_user_idx ON agent.runs (tenant_id, user_id, id DESC);
 CREATE INDEX runs_by_conversation_idx ON agent.runs (conversation_id, id DESC);
@@ -371,6 +371,7 @@ CREATE TABLE agent.effect_attempts (
     CONSTRAINT effect_attempts_state_check CHECK (state IN ('started', 'completed', 'failed', 'unknown', 'absent'))
 );
 CREATE UNIQUE INDEX effect_attempts_one_open_per_key ON agent.effect_attempts (effect_key) WHERE state = 'started';
+CREATE INDEX effect_attempts_ending_idx ON agent.effect_attempts (attempt_ends_at) WHERE state = 'started';
 CREATE INDEX effect_attempts_by_run_idx ON agent.effect_attempts (run_id);
 
 CREATE TABLE agent.model_calls (
@@ -396,6 +397,7 @@ CREATE TABLE agent.model_calls (
     CONSTRAINT model_calls_state_check CHECK (state IN ('started', 'settled', 'failed', 'unknown')),
     CONSTRAINT model_calls_attempt_once UNIQUE (run_id, call_key, attempt)
 );
+CREATE INDEX model_calls_open_idx ON agent.model_calls (ends_at) WHERE state = 'started';
 CREATE UNIQUE INDEX model_calls_one_answer_per_key ON agent.model_calls (run_id, call_key)
     WHERE state = 'settled' AND NOT late;
 
