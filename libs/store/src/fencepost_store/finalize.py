@@ -55,7 +55,7 @@ async def write(tx: Tx, run: Run, decision: Decision) -> None:
         m = decision.message
         await add_message(tx, run, m.id, "assistant", m.text, list(m.artifacts))
     if decision.release:
-        await tx.execute(
+        released = await tx.execute(
             "release_conversation",
             {
                 "run_id": run.id,
@@ -64,6 +64,7 @@ async def write(tx: Tx, run: Run, decision: Decision) -> None:
                 "event_type": RESUMABLE,
             },
         )
+        tx.has_hint |= released.rowcount > 0
 
 
 async def add_message(

@@ -124,6 +124,7 @@ async def record(tx: Tx, run: Run, decision: Decision) -> Recorded:
         if decision.fence is not None:
             raise FenceLost(run.id)
         raise Conflict("run_changed", f"run {run.id} is not what it was")
+    tx.has_hint |= any(hint.publish_at is None or hint.publish_at <= row["at"] for hint in decision.outbox)
     await finalize.write(tx, run, decision)
     await write_feed(tx, run, decision.feed)
     return Recorded(row["revision"], row["event_seq"], row["wakes"], RunStatus(row["status"]), row["at"])

@@ -148,6 +148,7 @@ async def create_run(tx: Tx, new: NewRun) -> Created:
             "limits": as_json(new.budget),
         },
     )
+    tx.has_hint = True
     return Created(new.id, replayed=False)
 
 

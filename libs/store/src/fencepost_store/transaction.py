@@ -32,6 +32,7 @@ class Tx:
         self.connection = connection
         self.ids = ids
         self.tenant_id = tenant_id
+        self.has_hint = False  # an outbox row that is due at once was written here
 
     async def execute(
         self, name: str, params: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
@@ -53,11 +54,16 @@ class Tx:
 
 
 class Store:
-    """A service's view of the database, under its own role."""
+    """A service's view of the database, under its own role.
 
-    def __init__(self, engine: AsyncEngine, ids: Ids) -> None:
+    after_hint: called after the COMMIT of a transaction that wrote an outbox row due at once; it must be
+    quick and can't fail (the relay's bell).
+    """
+
+    def __init__(self, engine: AsyncEngine, ids: Ids, after_hint: Callable[[], None] | None = None) -> None:
         self.engine = engine
         self.ids = ids
+        self.after_hint = after_hint
 
     @asynccontextmanager
     async def transaction(self, tenant_id: UUID | None = None) -> AsyncIterator[Tx]:
@@ -74,6 +80,8 @@ class Store:
                 yield tx
         except DBAPIError as error:
             raise (domain_error(error) or error) from error
+        if tx.has_hint and self.after_hint is not None:
+            self.after_hint()
 
     @asynccontextmanager
     async def snapshot(self, tenant_id: UUID) -> AsyncIterator[Tx]:

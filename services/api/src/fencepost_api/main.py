@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections.abc import Coroutine
+from contextlib import suppress
+from typing import Any
 
 from fencepost_domain.ports import Clock
 from fencepost_runtime.keys import KEY_BYTES, KeyRing, load_key_ring
@@ -13,6 +16,7 @@ from fencepost_runtime.server import serve_http
 from fencepost_runtime.settings import ApiSettings, load_settings
 from fencepost_runtime.system import SystemClock, SystemIds
 from fencepost_runtime.telemetry import set_up_telemetry
+from fencepost_runtime.wake.bell import Bell
 from fencepost_store.engine import make_engine
 from fencepost_store.transaction import Store
 
@@ -27,11 +31,17 @@ from fencepost_api.tickets import Tickets
 log = get_logger(__name__)
 
 
-def build_api(settings: ApiSettings, clock: Clock, stop: asyncio.Event, limits: Limits | None = None) -> Api:
+def build_api(
+    settings: ApiSettings,
+    clock: Clock,
+    stop: asyncio.Event,
+    limits: Limits | None = None,
+    bell: Bell | None = None,
+) -> Api:
     """The parts by settings. Raises KeyFileError for a key file that can't be used."""
     ids = SystemIds()
     engine = make_engine(settings.database_url, size=settings.database_pool_size, application="fencepost-api")
-    store = Store(engine, ids)
+    store = Store(engine, ids, bell.ring if bell else None)
     runs = RunHub(store, clock)
     return Api(
         store=store,
@@ -61,15 +71,26 @@ async def close_streams(api: Api) -> None:
     api.feed.close()
 
 
+async def until_stopped(endless: Coroutine[Any, Any, None], stop: asyncio.Event) -> None:
+    """Run a part that knows no end of its own until `stop`."""
+    running = asyncio.ensure_future(endless)
+    await stop.wait()
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
+
+
 async def serve(settings: ApiSettings, stop: asyncio.Event) -> None:
     """Serve until `stop`."""
-    api = build_api(settings, SystemClock(), stop)
+    bell = Bell(settings.database_url)
+    api = build_api(settings, SystemClock(), stop, bell=bell)
     listener = Listener(settings.database_direct_url or settings.database_url, api.runs)
     app = build_app(api, listener)
     try:
         await run_until_stopped(
             stop,
             close_streams(api),
+            until_stopped(bell.run(), stop),
             api.runs.run(stop),
             api.feed.run(stop),
             listener.run(stop),

@@ -27,6 +27,7 @@ from fencepost_runtime.secrets import register_secret
 from fencepost_runtime.settings import WorkerSettings, load_settings
 from fencepost_runtime.system import SystemClock, SystemIds
 from fencepost_runtime.wake.adapters import make_listener
+from fencepost_runtime.wake.bell import Bell
 from fencepost_store.checkpoints import GroupConnection
 from fencepost_store.claims import Beat, register_worker, unregister_worker
 from fencepost_store.engine import make_engine
@@ -45,6 +46,7 @@ from fencepost_worker.heartbeat import Heartbeat, Pulse
 from fencepost_worker.holding import Holding, Leaving
 from fencepost_worker.models.ledger import ModelLedger
 from fencepost_worker.outcome import Recorder
+from fencepost_worker.poison import PoisonKeeper
 from fencepost_worker.serving import Served
 
 ALIVE_FOR: Final = timedelta(seconds=30)  # a worker that said nothing for this long serves no version
@@ -64,6 +66,7 @@ class Worker:
     holding: Holding
     claims: ClaimLoop
     writer: GroupWriter
+    bell: Bell
     deltas: DeltaSender
     binder: Binder
     heartbeat: Heartbeat
@@ -124,6 +127,7 @@ async def serve(settings: WorkerSettings, stop: asyncio.Event) -> None:
         ended = asyncio.Event()  # writer, pulse and heartbeat go on while the drain does
         background = [
             asyncio.ensure_future(worker.writer.run()),
+            asyncio.ensure_future(worker.bell.run()),
             asyncio.ensure_future(worker.deltas.run()),
             asyncio.ensure_future(worker.pulse.beat(lease / PULSES_PER_LEASE, ended)),
             asyncio.ensure_future(
@@ -138,7 +142,7 @@ async def serve(settings: WorkerSettings, stop: asyncio.Event) -> None:
         if worker.claims.listener is not None:
             front.append(
                 asyncio.ensure_future(
-                    worker.claims.listener.run(worker.claims.on_hint, worker.claims.on_poison)
+                    worker.claims.listener.run(worker.claims.on_hint, PoisonKeeper(worker.store).note)
                 )
             )
         log.info("worker.started", owner=worker.claims.owner, modules=list(worker.modules))
@@ -172,8 +176,11 @@ async def _build(
     modules = modules_of(settings)
     boot_id = ids.uuid7().hex[-12:]
     owner = owner_of(settings.worker_slot, boot_id)
+    bell = Bell(settings.database_url)
     store = Store(
-        make_engine(settings.database_url, size=settings.database_pool_size, application="worker"), ids
+        make_engine(settings.database_url, size=settings.database_pool_size, application="worker"),
+        ids,
+        bell.ring,
     )
     stack.push_async_callback(store.close)
     served = Served(settings)
@@ -221,7 +228,19 @@ async def _build(
         heard=hear,
     )
     return Worker(
-        settings, store, holding, claims, writer, deltas, binder, heartbeat, pulse, clock, boot_id, modules
+        settings,
+        store,
+        holding,
+        claims,
+        writer,
+        bell,
+        deltas,
+        binder,
+        heartbeat,
+        pulse,
+        clock,
+        boot_id,
+        modules,
     )
 
 
