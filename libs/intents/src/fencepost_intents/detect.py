@@ -32,6 +32,7 @@ _RISK: Final[Mapping[str, str]] = {
     "reminder.create": "medium", "reminder.change": "medium", "reminder.cancel": "medium", "ledger.add": "medium",
 }  # fmt: skip
 _MOVED: Final = lazy(r"花了|付了|退了|转了|收到|交了|买了|充了|\b(?:spent|paid|bought)\b")
+_MANY_CLAUSES: Final = 40  # a text with more is a paste, not a list of what was spent
 _DIRECTION: Final[Mapping[str, int]] = {"ledger.add": -1, "ledger.list": -1, "ledger.summary": -1}
 
 
@@ -75,7 +76,7 @@ def _outline(reading: Reading) -> Outline:
         [(one.start, one.end) for one in reading.times] + [one.amount.span for one in reading.amounts]
     )
     clauses = split(reading.masked, whole)
-    if reading.amounts and len(clauses) > 1:
+    if reading.amounts and 1 < len(clauses) <= _MANY_CLAUSES:
         for clause in clauses:
             window = (clause.start, clause.end)
             if not reading.amounts_in(window) and category_of(norm[clause.start : clause.end]):

@@ -61,49 +61,75 @@ def read_zh(run: str) -> Number | None:
     items = _ITEM.findall(run)
     if all(item in ZH_DIGITS for item in items) and len(items) > 1:
         return _digit_row(items)
-    total = section = Decimal(0)
-    pending: Decimal | None = None
-    low: Decimal | None = None
-    unit, zero = 1, False
-    for item in items:
+    sum_ = _Sum()
+    if not all(sum_.add(item) for item in items):
+        return None
+    return Number(sum_.value(), False, len(run), sum_.low)
+
+
+class _Sum:
+    """A numeral added up item by item; `add` answers False where no number goes on like that."""
+
+    def __init__(self) -> None:
+        self.total = self.section = Decimal(0)
+        self.pending: Decimal | None = None
+        self.low: Decimal | None = None
+        self.unit, self.zero = 1, False
+
+    def add(self, item: str) -> bool:
         if item in ZH_DIGITS:
-            digit = ZH_DIGITS[item]
-            if digit == 0:
-                zero = True
-            elif pending is None:
-                pending = Decimal(digit)
-            elif low is None and digit == pending + 1:
-                low, pending = pending, Decimal(digit)  # 三四: three or four
-            else:
-                return None
-        elif item in _SMALL:
-            if pending is None and _SMALL[item] > 10 and section == total == 0:
-                return None
-            unit, zero = _SMALL[item], False
-            low = low * unit if low is not None else None
-            section += (1 if pending is None else pending) * unit
-            pending = None
-        elif item in _BIG:
-            if pending is None and not section and not total:
-                return None
-            unit, zero = _BIG[item], False
-            low = low * unit if low is not None else None
-            total = (
-                (total + section + (pending or 0)) * unit
-                if unit > 10**4
-                else total + (section + (pending or 0)) * unit
-            )
-            section, pending = Decimal(0), None
-        elif item in _TENS:
-            section, unit = section + _TENS[item], 10
-        elif pending is None:
-            pending = Decimal(item.replace(",", ""))
+            return self._digit(ZH_DIGITS[item])
+        if item in _SMALL:
+            return self._small(_SMALL[item])
+        if item in _BIG:
+            return self._big(_BIG[item])
+        if item in _TENS:
+            self.section, self.unit = self.section + _TENS[item], 10
+            return True
+        if self.pending is not None:
+            return False
+        self.pending = Decimal(item.replace(",", ""))
+        return True
+
+    def _digit(self, digit: int) -> bool:
+        if digit == 0:
+            self.zero = True
+        elif self.pending is None:
+            self.pending = Decimal(digit)
+        elif self.low is None and digit == self.pending + 1:
+            self.low, self.pending = self.pending, Decimal(digit)  # 三四: three or four
         else:
-            return None
-    if pending is not None and unit >= 100 and not zero and pending < 10 and pending == int(pending):
-        pending = pending * (unit // 10)  # 一万二: the last digit counts the next smaller unit
-    value = total + section + (pending or 0)
-    return Number(value, False, len(run), low)
+            return False
+        return True
+
+    def _small(self, unit: int) -> bool:
+        if self.pending is None and unit > 10 and self.section == self.total == 0:
+            return False
+        self._scale_low(unit)
+        self.section += (1 if self.pending is None else self.pending) * unit
+        self.pending = None
+        return True
+
+    def _big(self, unit: int) -> bool:
+        if self.pending is None and not self.section and not self.total:
+            return False
+        self._scale_low(unit)
+        counted = self.section + (self.pending or 0)
+        # 亿 counts all before it (三千万亿), 万 only what follows the last 亿.
+        self.total = (self.total + counted) * unit if unit > 10**4 else self.total + counted * unit
+        self.section, self.pending = Decimal(0), None
+        return True
+
+    def _scale_low(self, unit: int) -> None:
+        self.unit, self.zero = unit, False
+        if self.low is not None:
+            self.low *= unit
+
+    def value(self) -> Decimal:
+        last = self.pending or Decimal(0)
+        if self.unit >= 100 and not self.zero and 0 < last < 10 and last == int(last):
+            last *= self.unit // 10  # 一万二: the last digit counts the next smaller unit
+        return self.total + self.section + last
 
 
 def _digit_row(items: list[str]) -> Number | None:

@@ -31,6 +31,8 @@ _CREATES: Final = frozenset(
         "reminder.change",
     )
 )
+# What somebody asks for stands at the head or the end of a text; what lies between in a long one is pasted.
+_REACH: Final = 1500
 _LEADS_ZH: Final = (
     "请",
     "帮我",
@@ -71,7 +73,12 @@ class _Reading:
         self.hanging = False  # an if-clause stands before, so what follows is no plain wish
 
     def run(self, clauses: Sequence[Clause]) -> Outline:
+        middle = range(_REACH, len(self.masked) - _REACH)
         for index, clause in enumerate(clauses):
+            if clause.start in middle and clause.end in middle:
+                if self.found:
+                    self._extend(clause)
+                continue
             following = clauses[index + 1] if index + 1 < len(clauses) else None
             self._clause(clause, following)
         if self.pending is not None and self.found and self.found[-1].end <= self.pending:

@@ -20,6 +20,11 @@ _ALARM: Final = lazy(
     r"闹钟|闹铃|倒计时|计时器?|定时器|起床|叫醒|\balarms?\b|\btimers?\b|\bwake (?:me|us)\b|\bcountdown\b"
 )
 _WAKES: Final = lazy(r"起床|叫醒|\bwake (?:me|us)(?: up)?\b")
+# What may stand between a cue and the reminder's own time.
+_BETWEEN: Final = frozenset(
+    ("", "on", "at", "for", "the", "to", "my", "this", "about", "要", "在", "去", "我", "一下")
+)
+_PERIODS: Final = frozenset(("named_month", "named_year", "month", "week", "year", "quarter"))
 _AT_END: Final = lazy(r"[\s,.!?。吧哦呢啊]|please|thanks|thank you|谢谢")
 _TIMER: Final = lazy(r"倒计时|计时|定时器|\btimers?\b|\bcountdown\b")
 _EVENT: Final = lazy(
@@ -168,47 +173,21 @@ def _inherit(later: Located, earlier: list[Located]) -> None:
 
 
 def _weight(reading: Reading, request: Request, one: Located) -> int:
-    norm, cue = reading.norm, request.cue
-    weight = 3 if one.expr.recurrence else 2 if one.has_clock else 0
+    """How likely a time is the reminder's own; below zero it is part of the title."""
     if one.expr.mode == "tail":
         return 0
-    before_cue = one.end <= cue.start
-    between = norm[cue.end : one.start].strip(" ,:") if one.start >= cue.end else ""
-    at_once = one.start >= cue.end and between in (
-        "",
-        "on",
-        "at",
-        "for",
-        "要",
-        "在",
-        "去",
-        "the",
-        "to",
-        "my",
-        "this",
-        "about",
-        "我",
-        "一下",
-    )
-    at_end = one.start >= cue.end and not _AT_END.sub("", norm[one.end : request.end])
-    inside = cue.start <= one.start and one.end <= cue.end
-    weight += 3 if before_cue or at_once or inside else 2 if at_end else 0
-    if (
-        norm[one.end : one.end + 1] == "的"
-        and not _is_event(reading, request)
-        and not before_cue
-        and not at_once
-        and not inside
-    ):
-        weight -= 3
+    norm, cue = reading.norm, request.cue
+    weight = 3 if one.expr.recurrence else 2 if one.has_clock else 0
+    behind = one.start >= cue.end
+    near = not behind or norm[cue.end : one.start].strip(" ,:") in _BETWEEN
+    at_end = behind and not _AT_END.sub("", norm[one.end : request.end])
+    weight += 3 if near else 2 if at_end else 0
+    if norm[one.end : one.end + 1] == "的" and not near and not _is_event(reading, request):
+        weight -= 3  # 发下周一的安排
     if norm[one.start : one.end].endswith("'s") or norm[one.end : one.end + 2] == "'s":
-        weight -= 4
-    if (
-        one.expr.date
-        and one.expr.date[0] in ("named_month", "named_year", "month", "week", "year", "quarter")
-        and not (before_cue or at_once or at_end)
-    ):
-        weight -= 2
+        weight -= 4  # tomorrow's meeting
+    if one.expr.date and one.expr.date[0] in _PERIODS and not near and not at_end:
+        weight -= 2  # the March report
     return weight
 
 

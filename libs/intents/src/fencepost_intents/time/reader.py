@@ -153,6 +153,7 @@ class _Reader(Tails, Ranges, Distances):
         return not (expr.date and expr.clock) or expr.recurrence is not None
 
     def _element(self, expr: Expr, at: int) -> int | None:
+        """One element at a token, put into the expression; the token after it."""
         kind = self.kinds[at : at + 1]
         if not kind or kind in ".,()":
             return None
@@ -161,45 +162,40 @@ class _Reader(Tails, Ranges, Distances):
             return at + 1
         if expr.recurrence is None and kind in "RrQso(p^u" and (reached := self._recurrence(expr, at)):
             return reached
-        if kind == "P" and expr.part is None and expr.clock is None:
-            if self.tokens.values[at] not in ("noon_exact", "midnight"):
-                expr.part = self.tokens.values[at]
-                return at + 1
-        elif (
-            kind == "P"
-            and expr.clock
-            and not expr.clock.part
-            and self.tokens.values[at] not in ("noon_exact", "midnight")
-        ):
-            expr.part = self.tokens.values[at]
-            return at + 1
+        if kind == "P" and (reached := self._part(expr, at)):
+            return reached
         if expr.clock is None and (reached := self._clock(expr, at)):
             return reached
         if (
-            expr.recurrence is not None
+            kind == "&"
+            and expr.recurrence
             and expr.clock
-            and kind == "&"
             and (more := read_clock(self.tokens, at + 1, bare=True))
         ):
             expr.more_clocks.append(more[0])
             return more[1]
-        if (
-            kind == "n"
-            and self.kinds[at + 1 : at + 2] in ("y", "m", "d", "X", "x")
-            and (reached := self._day(expr, at))
-        ):
+        return self._counted_or_day(expr, at, kind)
+
+    def _part(self, expr: Expr, at: int) -> int | None:
+        part = self.tokens.values[at]
+        if part in ("noon_exact", "midnight") or (expr.clock is None and expr.part is not None):
+            return None
+        if expr.clock is not None and expr.clock.part:
+            return None
+        expr.part = part
+        return at + 1
+
+    def _counted_or_day(self, expr: Expr, at: int, kind: str) -> int | None:
+        following = self.kinds[at + 1 : at + 2]
+        if kind == "n" and following in ("y", "m", "d", "X", "x") and (reached := self._day(expr, at)):
             return reached
-        if (
-            kind == "u"
-            and self.kinds[at + 1 : at + 2] in ("B", "A")
-            and expr.date is None
-            and self.tokens.values[at] in ("day", "week", "month")
-        ):
-            return self._counted_from(expr, Duration(((self.tokens.values[at], Decimal(1)),)), at + 1)
+        unit = self.tokens.values[at]
+        if kind == "u" and following in ("B", "A") and expr.date is None and unit in ("day", "week", "month"):
+            return self._counted_from(expr, Duration(((unit, Decimal(1)),)), at + 1)
         if (
             kind in "nahk#"
             and not expr.duration
-            and (expr.date is None)
+            and expr.date is None
             and (reached := self._duration(expr, at))
         ):
             return reached
