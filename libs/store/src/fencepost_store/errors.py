@@ -89,6 +89,6 @@ def domain_error(error: DBAPIError) -> FencepostError | None:
         return Unavailable("the database does not answer")
     if state is not None and state.startswith(_UNAVAILABLE):
         return Unavailable(f"the database is not available ({state})")
-    if state in {"55P03", "57014"}:  # lock_timeout, statement_timeout
+    if state in {"55P03", "57014", "25P03"}:  # lock, statement, idle-in-transaction timeouts of the role
         return Unavailable(f"the database was too slow ({state})")
     return None
