@@ -18,6 +18,8 @@ from fencepost_contracts.loader import catalog_text, make_catalog
 from fencepost_contracts.tools import Catalog, Tool
 from fencepost_domain.vocabulary import EffectClass, Risk
 
+from tests.support.scripted_model import listening
+
 SECRET = "test-service-secret-0123456789"
 _TEXT = {"type": "string", "minLength": 1}
 
@@ -182,13 +184,7 @@ async def serving(gateway: ScriptedGateway) -> AsyncIterator[ScriptedGateway]:
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):
             return
-        finally:
-            writer.close()
 
-    server = await asyncio.start_server(connection, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    gateway.url = f"http://127.0.0.1:{port}"
-    try:
+    async with listening(connection) as port:
+        gateway.url = f"http://127.0.0.1:{port}"
         yield gateway
-    finally:
-        server.close()

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -111,15 +111,39 @@ class ScriptedModel:
                 await asyncio.sleep(0)
         except (asyncio.IncompleteReadError, ConnectionError):
             return
-        finally:
-            writer.close()
 
 
 @asynccontextmanager
 async def providing(model: ScriptedModel) -> AsyncIterator[ScriptedModel]:
-    server = await asyncio.start_server(model._serve, "127.0.0.1", 0)
-    model.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-    try:
+    async with listening(model._serve) as port:
+        model.url = f"http://127.0.0.1:{port}/v1"
         yield model
+
+
+@asynccontextmanager
+async def listening(
+    handle: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
+) -> AsyncIterator[int]:
+    """A server on a free port of this loop; at the end no connection of it is left open or waiting."""
+    open_ones: set[asyncio.Task[Any]] = set()
+
+    async def connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        open_ones.add(task)
+        try:
+            await handle(reader, writer)
+        finally:
+            open_ones.discard(task)
+            writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
+
+    server = await asyncio.start_server(connection, "127.0.0.1", 0)
+    try:
+        yield server.sockets[0].getsockname()[1]
     finally:
         server.close()
+        for task in list(open_ones):
+            task.cancel()
+        await asyncio.gather(*open_ones, return_exceptions=True)

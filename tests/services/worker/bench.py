@@ -14,16 +14,12 @@ from uuid import UUID
 
 from fencepost_contracts.tools import Catalog
 from fencepost_domain.decision import Decision, Finalization, FinalMessage
+from fencepost_domain.endings import decide_lease_expired, decide_stop, stopped
+from fencepost_domain.errors import Unavailable
 from fencepost_domain.interrupt import decide_resolution
-from fencepost_domain.run import (
-    Run,
-    decide_lease_expired,
-    decide_pause,
-    decide_resume,
-    decide_stop,
-    stopped,
-)
+from fencepost_domain.run import Run
 from fencepost_domain.vocabulary import Reason, RunStatus, Stop
+from fencepost_domain.waits import decide_pause, decide_resume
 from fencepost_store.engine import make_engine
 from fencepost_store.interrupts import lock_interrupt, resolve, run_of_interrupt
 from fencepost_store.record import record
@@ -151,6 +147,12 @@ class Bench:
         """As the reconciler's sweep: a lease that is past gives the run back to the queue."""
 
         async def ask() -> bool:
+            try:
+                return await sweep()
+            except Unavailable:  # a frozen owner holds the row; its session is ended before the next round
+                return False
+
+        async def sweep() -> bool:
             async with self.reconciler() as store, store.transaction() as tx:
                 locked = await lock_run(tx, run_id)
                 ending = Finalization(

@@ -20,7 +20,7 @@ from fencepost_store import bindings
 from fencepost_store.bindings import Stored, Versions
 from fencepost_store.claims import Claim
 from fencepost_store.runs import lock_run
-from fencepost_store.transaction import Store
+from fencepost_store.transaction import Store, Tx
 
 from fencepost_worker.engine.port import Broken, Deferred
 
@@ -85,21 +85,26 @@ class Binder:
                 return Deferred("catalog_missing", claim.run.module, NOT_PUBLISHED_SECONDS, counts=False)
             versions = Versions(next(iter(self.definitions)), self.manifest.fingerprint(), chosen)
         async with self.store.transaction() as tx:
+            locked = await lock_run(tx, claim.run.id)
+            check_fence(locked.run, claim.fence, FenceKind.RECORD, locked.now)
             if not claim.run.graph_version:
-                locked = await lock_run(tx, claim.run.id)
-                check_fence(locked.run, claim.fence, FenceKind.RECORD, locked.now)
                 await bindings.bind(tx, locked.run, claim.fence, versions)
                 await ahit("worker.bind.before_commit")
-            stored = await bindings.load(tx, versions)
+            bound = self._checked(versions, await bindings.load(tx, versions), published)
+            if claim.run.progress:
+                checks = await _recovery_checks(tx, claim, bound)
+                await bindings.note_recovery(tx, locked.run, claim.fence, checks)
         if not claim.run.graph_version:
             await ahit("worker.bind.after_commit")
-        modules = tuple(sorted({*published, *self.served}))
+        return bound
+
+    def _checked(
+        self, versions: Versions, stored: Mapping[str, Stored], published: Mapping[str, str]
+    ) -> Bound | Broken:
         try:
-            return self._take_up(versions, stored, modules)
+            return self._take_up(versions, stored, tuple(sorted({*published, *self.served})))
         except Tampered as error:
-            log.error(
-                "binding.refused", run_id=str(claim.run.id), thing=error.thing, fingerprint=error.fingerprint
-            )
+            log.error("binding.refused", thing=error.thing, fingerprint=error.fingerprint)
             return Broken(Reason.VERSION_REVOKED, f"{error.thing}_tampered", str(error))
 
     def _take_up(
@@ -126,3 +131,26 @@ class Binder:
             async with self.store.transaction() as tx:
                 self._catalogs = (now, await bindings.newest_catalogs(tx))
         return self._catalogs[1]
+
+
+async def _recovery_checks(tx: Tx, claim: Claim, bound: Bound | Broken) -> list[dict[str, str]]:
+    """What a run that was checkpointed before is looked at for, before it goes on: `ok`, `wait` or `stop`.
+
+    Unpaired calls need no look here: every request is paired when it is made (I18).
+    """
+    _, unsettled = await bindings.effects_of(tx, claim.run.id)
+    broken = bound if isinstance(bound, Broken) else None
+    return [
+        {
+            "check": "binding",
+            "answer": "stop" if broken else "ok",
+            "detail": broken.code
+            if broken
+            else "graph, manifest and catalog hash to what the run is bound to",
+        },
+        {
+            "check": "effects",
+            "answer": "wait" if unsettled else "ok",
+            "detail": f"{len(unsettled)} unsettled",
+        },
+    ]

@@ -42,44 +42,49 @@ class ClaimLoop:
     scan: timedelta
     listener: WakeListener | None = None
     status: LoopStatus = field(default_factory=lambda: LoopStatus("claim"))
-    _hinted: set[str] = field(default_factory=set)
+    _wanted: set[str] = field(default_factory=set)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
 
     def on_hint(self, hint: Hint) -> None:
         """Note the wake-up and return; the claim decides what it is worth."""
-        self._hinted.add(hint.module)
-        self._wake.set()
+        if hint.module in self.modules:
+            self._wanted.add(hint.module)
+            self._wake.set()
 
     def on_poison(self, record: PoisonRecord) -> None:
         log.warning("wake.unreadable", topic=record.topic, reason=record.reason)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Claim until `stop`. A failure is logged and the next scan tries again."""
-        full_scan_at = self.clock.monotonic()
+        scan_at = self.clock.monotonic()
         while not stop.is_set():
-            due = self.clock.monotonic() >= full_scan_at
-            if due:
-                full_scan_at = self.clock.monotonic() + self.scan.total_seconds()
-            wanted = list(self.modules) if due or self.holding.slot_freed.is_set() else sorted(self._hinted)
+            if self.clock.monotonic() >= scan_at:
+                scan_at = self.clock.monotonic() + self.scan.total_seconds()
+                self._wanted.update(self.modules)
             self._wake.clear()
             self.holding.slot_freed.clear()
-            self._hinted.clear()
             try:
-                await self._claim_all(wanted)
+                await self._claim_all()
                 self.status.last_success = self.clock.monotonic()
                 self.status.failures_in_a_row = 0
             except Exception:
                 self.status.failures_in_a_row += 1
                 log.exception("claim.failed")
             self._mind_the_slots()
-            await self._wait(stop, max(full_scan_at - self.clock.monotonic(), 0.0))
+            await self._wait(stop, max(scan_at - self.clock.monotonic(), 0.0))
 
-    async def _claim_all(self, modules: Sequence[str]) -> None:
-        for module in modules:
-            if self.holding.free <= 0:
+    async def _claim_all(self) -> None:
+        """Claim for every module there may be work in; one that filled all free slots may have more."""
+        for module in sorted(self._wanted):
+            limit = self.holding.free
+            if limit <= 0:
                 return
-            for claimed in await self._claim(module):
-                self.executor.start(claimed)
+            self._wanted.discard(module)
+            claimed = await self._claim(module)
+            if len(claimed) >= limit:
+                self._wanted.add(module)
+            for held in claimed:
+                self.executor.start(held)
 
     async def _claim(self, module: str) -> list[Held]:
         nonce = self.store.ids.uuid7()

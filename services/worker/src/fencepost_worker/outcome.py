@@ -14,21 +14,14 @@ from typing import Any, Final
 from uuid import UUID
 
 from fencepost_domain.decision import Decision, Finalization, FinalMessage
+from fencepost_domain.endings import decide_drained, decide_finalize, stopped
 from fencepost_domain.errors import FenceLost, Unavailable
 from fencepost_domain.fence import Fence, FenceKind
 from fencepost_domain.retry import backoff
-from fencepost_domain.run import (
-    Run,
-    check_fence,
-    decide_defer,
-    decide_drained,
-    decide_finalize,
-    decide_paused,
-    decide_reroute,
-    stopped,
-)
+from fencepost_domain.run import Run, check_fence
 from fencepost_domain.termination import Ending, Standing, decide_termination
 from fencepost_domain.vocabulary import Reason, RunStatus, Stop
+from fencepost_domain.waits import decide_defer, decide_paused, decide_reroute
 from fencepost_runtime.failpoints import ahit
 from fencepost_store import bindings, model_calls
 from fencepost_store.interrupts import NewInterrupt, open_and_park
