@@ -7,19 +7,11 @@ from typing import Any
 from uuid import UUID
 
 from fencepost_domain.decision import Decision, Finalization, FinalMessage, NewEvent
+from fencepost_domain.endings import decide_drained, decide_finalize, decide_stop, stopped
 from fencepost_domain.fence import FenceKind
-from fencepost_domain.run import (
-    Run,
-    check_fence,
-    decide_defer,
-    decide_drained,
-    decide_finalize,
-    decide_paused,
-    decide_resume,
-    decide_stop,
-    stopped,
-)
+from fencepost_domain.run import Run, check_fence
 from fencepost_domain.vocabulary import Ev, Reason, RunStatus, Stop
+from fencepost_domain.waits import decide_defer, decide_paused, decide_resume
 from fencepost_store import sweeps
 from fencepost_store.checkpoints import NewCheckpoint, RunWrites
 from fencepost_store.record import Recorded, record

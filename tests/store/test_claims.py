@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from fencepost_domain.errors import Conflict
-from fencepost_domain.run import decide_defer
+from fencepost_domain.waits import decide_defer
 from fencepost_store.claims import (
     Claim,
     bind,

@@ -11,8 +11,8 @@ from uuid import UUID
 
 import pytest
 from fencepost_domain.errors import Conflict, FenceLost, Gone, NotFound
-from fencepost_domain.run import decide_resume
 from fencepost_domain.vocabulary import InterruptKind, WaitingOn
+from fencepost_domain.waits import decide_resume
 from fencepost_store.interrupts import lock_interrupt, run_of_interrupt
 from fencepost_store.record import record
 from fencepost_store.runs import lock_run, open_wait

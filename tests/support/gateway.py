@@ -21,8 +21,8 @@ from uuid import UUID
 import httpx
 from fencepost_contracts.modules import module_dirs
 from fencepost_domain.decision import Finalization, FinalMessage
+from fencepost_domain.endings import decide_lease_expired
 from fencepost_domain.fence import Fence
-from fencepost_domain.run import decide_lease_expired
 from fencepost_domain.vocabulary import InterruptKind, Reason, RunStatus
 from fencepost_runtime.keys import KeyRing
 from fencepost_store import claims, interrupts

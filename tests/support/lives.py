@@ -18,10 +18,10 @@ import psycopg
 import rfc8785
 from fencepost_domain.action import Action
 from fencepost_domain.decision import Decision, Finalization, FinalMessage, NewEvent
+from fencepost_domain.endings import decide_finalize, decide_stop, stopped
 from fencepost_domain.fence import Fence
 from fencepost_domain.interrupt import decide_resolution
 from fencepost_domain.lease import owner_of
-from fencepost_domain.run import decide_finalize, decide_park, decide_pause, decide_stop, stopped
 from fencepost_domain.vocabulary import (
     ActionStatus,
     EffectClass,
@@ -34,6 +34,7 @@ from fencepost_domain.vocabulary import (
     Stop,
     WaitingOn,
 )
+from fencepost_domain.waits import decide_park, decide_pause
 from fencepost_runtime.system import SystemIds
 from fencepost_store import actions, effects, interrupts
 from fencepost_store.claims import Claim, claim

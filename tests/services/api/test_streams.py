@@ -11,7 +11,7 @@ import httpx
 import psycopg
 import pytest
 from fencepost_domain.decision import Finalization, FinalMessage
-from fencepost_domain.run import decide_finalize
+from fencepost_domain.endings import decide_finalize
 from fencepost_domain.vocabulary import Reason, RunStatus
 from fencepost_store.claims import Claim
 from fencepost_store.record import record

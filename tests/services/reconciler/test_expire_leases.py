@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from fencepost_domain.endings import decide_lease_expired
 from fencepost_domain.errors import Conflict, FenceLost, Unavailable
-from fencepost_domain.run import decide_lease_expired
 from fencepost_domain.vocabulary import RunStatus
 from fencepost_reconciler.endings import exhausted, message_of
 from fencepost_reconciler.grace import Grace

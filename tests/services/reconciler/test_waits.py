@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 from fencepost_domain.errors import Gone
-from fencepost_domain.run import decide_park
 from fencepost_domain.vocabulary import InterruptKind, Risk, WaitingOn
+from fencepost_domain.waits import decide_park
 from fencepost_reconciler.loops.expire_interrupts import ExpireInterrupts
 from fencepost_reconciler.loops.settle_effects import SettleEffects
 from fencepost_reconciler.loops.wake_runs import WakeRuns

@@ -62,7 +62,11 @@ class Approval:
 
     def decision_on(self, index: int) -> Mapping[str, Any] | None:
         """The person's decision on one action: `{decision, arguments?, note?}`; None when there is none."""
-        if self.status is not InterruptStatus.RESOLVED or self.resolution is None or index not in self.indexes:
+        if (
+            self.status is not InterruptStatus.RESOLVED
+            or self.resolution is None
+            or index not in self.indexes
+        ):
             return None
         several = self.resolution.get("decisions")
         if several is None:
@@ -126,7 +130,12 @@ def _check_approved(
 
 
 def check_replace(current: Action, *, effect_opened: bool) -> None:
-    """May a later preparation withdraw `current`? Raises Conflict reconcile once an attempt was opened."""
+    """May a later preparation withdraw `current`?
+
+    Raises Conflict reconcile once an attempt was opened, rejected when a person said no to this action.
+    """
+    if current.status is ActionStatus.REJECTED:
+        raise Conflict("rejected", "a person said no; the same action isn't proposed again")
     if effect_opened or current.status in (ActionStatus.COMMITTED, ActionStatus.FAILED):
         raise Conflict(
             "reconcile", "an attempt of this action was opened; its outcome has to be settled first"

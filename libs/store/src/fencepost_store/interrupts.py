@@ -16,8 +16,9 @@ from fencepost_domain.decision import Decision, NewEvent, NewFeed
 from fencepost_domain.errors import Gone, NotFound
 from fencepost_domain.fence import Fence, FenceKind
 from fencepost_domain.interrupt import Interrupt
-from fencepost_domain.run import PERSON_WAITS, Run, check_fence, decide_park, decide_wake
+from fencepost_domain.run import PERSON_WAITS, Run, check_fence
 from fencepost_domain.vocabulary import Ev, InterruptKind, InterruptStatus, WaitingOn
+from fencepost_domain.waits import decide_park, decide_wake
 from sqlalchemy import RowMapping
 
 from fencepost_store.record import Recorded, record
@@ -212,5 +213,7 @@ async def _close(
     return await record(
         tx,
         run,
-        replace(decision, sets={**decision.sets, "wake": True}, events=(*events, *decision.events), feed=feed),
+        replace(
+            decision, sets={**decision.sets, "wake": True}, events=(*events, *decision.events), feed=feed
+        ),
     )

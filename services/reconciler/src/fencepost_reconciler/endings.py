@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from fencepost_domain.decision import Finalization, FinalMessage
-from fencepost_domain.run import Run, stopped
+from fencepost_domain.endings import stopped
+from fencepost_domain.run import Run
 from fencepost_domain.vocabulary import Reason, RunStatus, Stop
 from fencepost_store.sweeps import Remains, remains_of
 from fencepost_store.transaction import Tx

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from uuid import UUID
 
 from fencepost_domain.decision import Decision
-from fencepost_domain.run import decide_pause, decide_resume
+from fencepost_domain.waits import decide_pause, decide_resume
 from fencepost_runtime.failpoints import ahit
 from fencepost_store import views
 from fencepost_store.record import record

@@ -5,7 +5,8 @@ from __future__ import annotations
 from uuid import UUID
 
 from fencepost_domain.decision import FinalMessage
-from fencepost_domain.run import Run, decide_stop, stopped
+from fencepost_domain.endings import decide_stop, stopped
+from fencepost_domain.run import Run
 from fencepost_domain.vocabulary import UNSETTLED, EffectState, Stop
 from fencepost_runtime.failpoints import ahit
 from fencepost_store import views

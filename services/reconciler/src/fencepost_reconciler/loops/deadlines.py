@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from fencepost_domain.run import decide_stop
+from fencepost_domain.endings import decide_stop
 from fencepost_domain.vocabulary import TERMINAL, Stop
 from fencepost_store import sweeps
 from fencepost_store.record import record

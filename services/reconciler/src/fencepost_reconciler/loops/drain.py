@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
-from fencepost_domain.run import decide_drained
+from fencepost_domain.endings import decide_drained
 from fencepost_domain.vocabulary import RunStatus, Stop
 from fencepost_store import sweeps
 from fencepost_store.record import record

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
+from fencepost_domain.endings import decide_lease_expired
 from fencepost_domain.errors import Unavailable
-from fencepost_domain.run import decide_lease_expired
 from fencepost_domain.vocabulary import RunStatus
 from fencepost_store import sweeps
 from fencepost_store.record import record

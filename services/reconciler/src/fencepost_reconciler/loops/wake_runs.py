@@ -11,8 +11,9 @@ from typing import Final
 from uuid import UUID
 
 from fencepost_domain.decision import Decision, NewEvent, NewFeed
-from fencepost_domain.run import Run, decide_wake
+from fencepost_domain.run import Run
 from fencepost_domain.vocabulary import Ev, WaitingOn
+from fencepost_domain.waits import decide_wake
 from fencepost_store import sweeps
 from fencepost_store.record import record
 from fencepost_store.runs import Locked

@@ -1,0 +1,202 @@
+"""Decisions after which a run goes on later: deferred, parked, woken, paused, resumed, rerouted.
+
+Pure functions of the locked row, a command and the database's `now`; each returns a Decision, or None when
+there is nothing to do, or raises what the caller is told.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from fencepost_domain.decision import Decision, NewEvent, NewOutbox
+from fencepost_domain.fence import Fence, FenceKind
+from fencepost_domain.run import (
+    NO_LEASE,
+    PERSON_WAITS,
+    REQUESTED,
+    RESUMABLE,
+    Run,
+    check_live,
+    move,
+    start_clock,
+    stop_clock,
+)
+from fencepost_domain.vocabulary import (
+    WAITS_ON_A_PERSON,
+    Ev,
+    RunEvent,
+    RunStatus,
+    WaitingOn,
+)
+
+
+def decide_defer(
+    run: Run, fence: Fence, event_id: UUID, *, wait: timedelta, reason: str, detail: str, now: datetime
+) -> Decision:
+    """Give the run back for a later attempt. The caller checks that attempts are left."""
+    at = now + wait
+    return move(
+        run,
+        RunEvent.DEFERRED,
+        RunStatus.QUEUED,
+        sets={**NO_LEASE, "available_at": at, "next_counts": True},
+        events=(
+            NewEvent(
+                event_id, Ev.RUN_DEFERRED, {"reason": reason, "detail": detail, "until": at.isoformat()}
+            ),
+        ),
+        outbox=(NewOutbox(RESUMABLE, run.module, at),),
+        fence=fence,
+        fence_kind=FenceKind.RECORD,
+    )
+
+
+def decide_park(
+    run: Run,
+    fence: Fence,
+    event_id: UUID,
+    *,
+    waiting_on: WaitingOn,
+    wakes_seen: int,
+    now: datetime,
+    poll_at: datetime | None = None,
+) -> Decision:
+    """Park at an interrupt, or stay queued when `wakes` moved since the worker looked (case AP-6).
+
+    wakes_seen: the counter as known before the worker looked for what it is about to wait for.
+    poll_at: for `tool`, when the task is looked at first.
+    """
+    if run.wakes != wakes_seen:
+        return move(
+            run,
+            RunEvent.INTERRUPTED,
+            RunStatus.QUEUED,
+            sets={**NO_LEASE, "available_at": now, "next_counts": False},
+            events=(NewEvent(event_id, Ev.RUN_PARKED, {"on": str(waiting_on), "woken_meanwhile": True}),),
+            outbox=(NewOutbox(RESUMABLE, run.module),),
+            fence=fence,
+            fence_kind=FenceKind.RECORD,
+        )
+    person = waiting_on in WAITS_ON_A_PERSON
+    sets = {
+        **NO_LEASE,
+        "waiting_on": waiting_on,
+        "next_counts": False,
+        **(stop_clock(run, now) if person else {}),
+    }
+    if poll_at is not None:
+        sets["available_at"] = poll_at
+    return move(
+        run,
+        RunEvent.INTERRUPTED,
+        RunStatus.WAITING,
+        sets=sets,
+        events=(NewEvent(event_id, Ev.RUN_PARKED, {"on": str(waiting_on), "woken_meanwhile": False}),),
+        fence=fence,
+        fence_kind=FenceKind.RECORD,
+        release=person,
+    )
+
+
+def decide_wake(run: Run, event_id: UUID, *, cause: str, now: datetime) -> Decision | None:
+    """Queue a waiting run whose wait is over; None when it isn't waiting (wakes tells the worker then)."""
+    if run.status is not RunStatus.WAITING:
+        return None
+    return move(
+        run,
+        RunEvent.WOKEN,
+        RunStatus.QUEUED,
+        sets={"waiting_on": None, "available_at": now, **start_clock(run, now)},
+        events=(NewEvent(event_id, Ev.RUN_WOKEN, {"by": cause}),),
+        outbox=(NewOutbox(RESUMABLE, run.module),),
+    )
+
+
+def decide_pause(run: Run, event_id: UUID, *, actor: str, now: datetime) -> Decision | None:
+    """Pause now, or leave a mark for the owner; None when it is paused or marked already.
+
+    Raises Conflict run_finished on a finished run, run_cancelling on one that is being stopped.
+    """
+    check_live(run)
+    if run.status is RunStatus.PAUSED or (run.status is RunStatus.RUNNING and run.pause_asked):
+        return None
+    if run.status is RunStatus.RUNNING:
+        marked = NewEvent(event_id, Ev.RUN_PAUSE_ASKED, {"to": str(RunStatus.RUNNING)}, actor)
+        return Decision(RunEvent.PAUSE_ASKED, None, {"pause_asked": True}, (marked,))
+    event = NewEvent(event_id, Ev.RUN_PAUSE_ASKED, {"to": str(RunStatus.PAUSED)}, actor)
+    return move(
+        run,
+        RunEvent.PAUSE_ASKED,
+        RunStatus.PAUSED,
+        sets={"paused_until": now + PERSON_WAITS, **stop_clock(run, now)},
+        events=(event,),
+        release=True,
+    )
+
+
+def decide_paused(run: Run, fence: Fence, event_id: UUID, *, now: datetime) -> Decision:
+    """The owner reached a safe boundary and lets go."""
+    return move(
+        run,
+        RunEvent.PAUSED,
+        RunStatus.PAUSED,
+        sets={
+            **NO_LEASE,
+            "pause_asked": False,
+            "next_counts": False,
+            "paused_until": now + PERSON_WAITS,
+            **stop_clock(run, now),
+        },
+        events=(NewEvent(event_id, Ev.RUN_PAUSED),),
+        fence=fence,
+        fence_kind=FenceKind.RECORD,
+        release=True,
+    )
+
+
+def decide_resume(
+    run: Run, event_id: UUID, *, actor: str, still_open: WaitingOn | None, now: datetime
+) -> Decision | None:
+    """Go on after a pause: waiting while `still_open` is, else queued. None when it isn't paused."""
+    check_live(run)
+    waits = RunStatus.WAITING if still_open else RunStatus.QUEUED
+    to = run.status if run.status is RunStatus.RUNNING else waits
+    on = {"on": str(still_open)} if to is RunStatus.WAITING else {}
+    event = NewEvent(event_id, Ev.RUN_RESUMED, {"to": str(to), **on}, actor)
+    if run.status is RunStatus.RUNNING and run.pause_asked:
+        return Decision(RunEvent.RESUMED, None, {"pause_asked": False}, (event,))
+    if run.status is not RunStatus.PAUSED:
+        return None
+    if still_open is not None:
+        sets = {"waiting_on": still_open, "paused_until": None}
+        return move(run, RunEvent.RESUMED, RunStatus.WAITING, sets=sets, events=(event,))
+    return move(
+        run,
+        RunEvent.RESUMED,
+        RunStatus.QUEUED,
+        sets={"waiting_on": None, "paused_until": None, "available_at": now, **start_clock(run, now)},
+        events=(event,),
+        outbox=(NewOutbox(RESUMABLE, run.module),),
+    )
+
+
+def decide_reroute(run: Run, fence: Fence, event_id: UUID, *, module: str, now: datetime) -> Decision:
+    """Hand over to another module: once, before any action. The caller checks both."""
+    return move(
+        run,
+        RunEvent.REROUTED,
+        RunStatus.QUEUED,
+        sets={
+            **NO_LEASE,
+            "module": module,
+            "rerouted": True,
+            "graph_version": "",
+            "available_at": now,
+            "next_counts": False,
+        },
+        events=(NewEvent(event_id, Ev.RUN_REROUTED, {"from": run.module, "to": module}),),
+        outbox=(NewOutbox(REQUESTED, module),),
+        fence=fence,
+        fence_kind=FenceKind.RECORD,
+    )
