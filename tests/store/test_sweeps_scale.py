@@ -24,8 +24,8 @@ FILL = f"""
 SET session_replication_role = replica;
 INSERT INTO agent.conversations (id, tenant_id, user_id) VALUES ('{UUID(int=1)}', '{OTHER_TENANT}', '{USER}');
 INSERT INTO agent.runs (id, tenant_id, user_id, roles, module, status, waiting_on, conversation_id,
-                        root_run_id, input, locale, currency, route, idempotency_key, request_hash, finished_at,
-                        deadline_at, graph_version)
+                        root_run_id, input, locale, currency, route, idempotency_key, request_hash,
+                        finished_at, deadline_at, graph_version)
 SELECT id, '{OTHER_TENANT}', '{USER}', '{{}}', '{MODULE}', status, waiting_on, '{UUID(int=1)}', id,
        '{{}}', 'en', 'CNY', 'r', id, 'h', CASE WHEN status = 'succeeded' THEN now() END,
        CASE WHEN status = 'succeeded' THEN 'infinity' ELSE now() + interval '1 day' END, ''
