@@ -126,8 +126,8 @@ def _entry(args: Arguments, ctx: ToolContext) -> Entry:
         kind=_KIND.get(args.get("kind", "expense"), "expense"),
         amount=args["amount"],
         currency=currency,
-        category=one_line(args.get("category", "other")),
-        description=args.get("description", "").strip(),
+        category=one_line(args.get("category", "")) or "other",
+        description=one_line(args.get("description", "")),
         occurred_on=day,
     )
 

@@ -120,7 +120,7 @@ class CreateReminder:
         at = read_instant(args["at"], "/at")
         rrule = args.get("rrule")
         due = await first_due(at, rrule, zone, ctx.now)
-        title, note = one_line(args["title"]), args.get("note", "").strip()
+        title, note = read_title(args["title"], "/title"), args.get("note", "").strip()
         note = "" if one_line(note) == title else note  # said twice is said once
         return Reminder(ctx.new_id, title, note, zone, at, rrule, due, "active", 1)
 
@@ -231,7 +231,7 @@ class ChangeReminder(_Existing):
         due = await first_due(at, rrule, zone, ctx.now) if timed else before.next_at
         return replace(
             before,
-            title=one_line(args.get("new_title", before.title)),
+            title=read_title(args["new_title"], "/new_title") if "new_title" in args else before.title,
             note=args.get("note", before.note).strip(),
             zone=zone,
             rrule=rrule,
@@ -263,6 +263,13 @@ class CancelReminder(_Existing):
         gone = read(row)
         text = pick(ctx.locale, f"已取消提醒「{gone.title}」。", f"Reminder “{gone.title}” is cancelled.")
         return {"reminder": gone.shown(), "text": text}
+
+
+def read_title(text: str, pointer: str) -> str:
+    title = one_line(text)
+    if not title:
+        raise ToolRefused("a reminder has a title that can be read", pointer=pointer)
+    return title
 
 
 def reading(title: str) -> Plan:

@@ -31,6 +31,7 @@ _KINDS: Final = {
 }
 
 
+_TURNS: Final = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C])
 _SAYABLE: Final = frozenset(
     {"FREQ", "INTERVAL", "COUNT", "UNTIL", "BYDAY", "BYMONTHDAY", "BYMONTH", "BYHOUR"}
 )
@@ -94,5 +95,8 @@ def _exponent(value: Decimal) -> int:
 
 
 def one_line(text: str) -> str:
-    """A title is one line: breaks and runs of spaces become one space."""
-    return " ".join(text.split())
+    """Breaks and runs of spaces become one space; marks that turn text round are dropped.
+
+    What a person approves must read as what is stored.
+    """
+    return " ".join(text.translate(_TURNS).split())

@@ -234,3 +234,10 @@ async def test_a_simulation_is_refused_at_the_door(served: Served) -> None:
     held = await served.bound(mode=RunMode.SIMULATION)
     answer = await served.prepare(held, CREATE, REMINDER)
     assert (answer.status_code, code(answer)) == (403, "simulation")
+
+
+async def test_i13_an_action_a_person_refused_is_not_proposed_again(served: Served) -> None:
+    held = await served.bound()
+    action = await served.prepared(held, ADD, ENTRY)
+    held = await served.approved(held, action, decision="reject")
+    assert code(await served.prepare(held, ADD, {**ENTRY, "amount": "1"}, n=2)) == "rejected"

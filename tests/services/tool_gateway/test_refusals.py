@@ -148,6 +148,13 @@ allowed_tools:
     input_schema: {type: object, additionalProperties: false, properties: {city: {type: string}}}
     output_schema: {type: object}
     state_bindings: {city: city}
+  - name: probe.audit
+    description: For some only.
+    risk: low
+    effect_class: none
+    roles: [operator, admin]
+    input_schema: {type: object, additionalProperties: false}
+    output_schema: {type: object}
   - name: probe.send
     description: Send something outside.
     risk: high
@@ -162,6 +169,10 @@ from fencepost import tool
 @tool("probe.greet")
 async def greet(args, ctx):
     return {"said": args["city"]}
+
+@tool("probe.audit")
+async def audit(args, ctx):
+    return {}
 """
 
 
@@ -189,3 +200,15 @@ async def test_an_effect_class_without_executor_is_refused_at_prepare(lives: Liv
         held = await served.bound(module="probe")
         [refusal] = (await served.prepare(held, "probe.send", {})).json()["refusals"]
         assert refusal["code"] == "effect_class_not_available"
+
+
+async def test_a_tool_for_some_roles_is_refused_to_others(lives: Lives) -> None:
+    async with serving(lives, dirs=[module_folder(BOUND, GREET)]) as served:
+        held = await served.bound(module="probe")
+        [refusal] = (await served.prepare(held, "probe.audit", {})).json()["refusals"]
+        assert (refusal["code"], refusal["detail"]) == (
+            "tool_not_allowed",
+            "this needs the role operator or admin",
+        )
+        await lives.sql("UPDATE agent.runs SET roles = '{user,admin}' WHERE id = %s", held.run.id)
+        assert (await served.prepare(held, "probe.audit", {})).status_code == 200

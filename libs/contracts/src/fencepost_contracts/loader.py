@@ -61,6 +61,7 @@ class ToolContract(_Strict):
     repeatable: StrictBool = False
     intermediate: StrictBool = False
     lookup: StrictBool = False
+    roles: tuple[StrictStr, ...] = ()
     timeout_seconds: Seconds = 10
     settle_within_seconds: Seconds = 60
     key_memory_seconds: Annotated[StrictInt, Field(gt=0)] | None = None

@@ -54,6 +54,7 @@ class Tool(Wire):
     repeatable: bool = False
     intermediate: bool = False
     lookup: bool = False
+    roles: tuple[str, ...] = ()  # one of them is needed; empty: anybody's run may call it
     timeout_seconds: float
     settle_within_seconds: float = 60.0
     key_memory_seconds: float | None = None

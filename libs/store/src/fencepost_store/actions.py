@@ -22,13 +22,14 @@ from fencepost_store.transaction import Tx
 class Surroundings:
     """Of a run, besides its control columns. catalog_fp None: not bound yet.
 
-    catalog_intact: the published text still hashes to its fingerprint. settings: the tenant's body.
+    catalog_intact: the published text still hashes to its fingerprint; None: it isn't published.
+    settings: the tenant's body.
     """
 
     currency: str
     root_run_id: UUID
     catalog_fp: str | None
-    catalog_intact: bool
+    catalog_intact: bool | None
     catalog_revoked: bool
     settings: Mapping[str, Any]
     now: datetime
@@ -56,7 +57,7 @@ async def surroundings(tx: Tx, run_id: UUID) -> Surroundings:
         currency=row["currency"],
         root_run_id=row["root_run_id"],
         catalog_fp=row["catalog_fp"],
-        catalog_intact=bool(row["catalog_intact"]),
+        catalog_intact=row["catalog_intact"],
         catalog_revoked=bool(row["catalog_revoked"]),
         settings=row["settings"] or {},
         now=row["now"],

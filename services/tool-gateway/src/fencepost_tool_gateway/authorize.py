@@ -86,6 +86,9 @@ def _refusals(
     if not executor.has(tool.name):
         yield refusal(call, "tool_not_allowed", "the code of this tool is not here any more")
         return
+    if tool.roles and not set(tool.roles) & set(run.roles):
+        yield refusal(call, "tool_not_allowed", f"this needs the role {' or '.join(tool.roles)}")
+        return
     identity = identity_in_arguments(call.arguments)
     for place in identity:
         yield refusal(call, "identity_argument", "identity comes from the run, never from arguments", place)

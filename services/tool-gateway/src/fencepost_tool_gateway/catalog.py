@@ -79,7 +79,8 @@ class Catalogs:
         faults: list[ContractFault] = []
         for folder in folders:
             try:
-                self._take(folder)
+                self._take(self._compiled(folder))
+                self._seen[folder.name] = _digest(folder.contract)
             except ContractRefused as error:
                 faults.extend(error.faults)
         if faults:
@@ -90,11 +91,7 @@ class Catalogs:
         async with store.transaction() as tx:
             new = 0
             for module in self._modules.values():
-                it = module.catalog
-                body = catalog_text(it.module, it.version, it.tools)
-                new += await publish_catalog(
-                    tx, fingerprint=it.fingerprint, module=it.module, version=it.version, body=body
-                )
+                new += await _publish(tx, module.catalog)
         return new
 
     async def reload(self, store: Store) -> int:
@@ -104,14 +101,17 @@ class Catalogs:
             digest = _digest(module.folder.contract)
             if digest == self._seen.get(module.folder.name):
                 continue
-            self._seen[module.folder.name] = digest  # an alarm a change, not one a second
             try:
-                self._take(module.folder)
-                changed += 1
+                newer = self._compiled(module.folder)
             except ContractRefused as error:
                 self._alarm(module, error)
-        if changed:
-            await self.publish(store)
+            else:
+                # In the database first: a run must never be bound to what nobody else can read.
+                async with store.transaction() as tx:
+                    await _publish(tx, newer.catalog)
+                self._take(newer)
+                changed += 1
+            self._seen[module.folder.name] = digest  # an alarm a change, not one a second
         return changed
 
     def _alarm(self, module: LoadedModule, error: ContractRefused) -> None:
@@ -122,16 +122,18 @@ class Catalogs:
             "contract.reload_refused", module=name, in_force=module.catalog.fingerprint, faults=list(faults)
         )
 
-    def _take(self, folder: ModuleFolder) -> None:
-        self._seen[folder.name] = _digest(folder.contract)
+    def _compiled(self, folder: ModuleFolder) -> LoadedModule:
         module = load_module(folder)
         runnable = [tool for tool in module.catalog.tools if tool.effect_class in self.executor.classes]
         missing = [tool.name for tool in runnable if not self.executor.has(tool.name)]
         if missing:
             detail = f"no code in tools/ for {', '.join(missing)}"
             raise ContractRefused([ContractFault(str(folder.contract), 1, "allowed_tools", detail)])
-        self._modules[folder.name] = module
-        self.refused.pop(folder.name, None)
+        return module
+
+    def _take(self, module: LoadedModule) -> None:
+        self._modules[module.folder.name] = module
+        self.refused.pop(module.folder.name, None)
         self._keep(Compiled(module.catalog))
 
     def now(self, module: str) -> Catalog:
@@ -150,6 +152,8 @@ class Catalogs:
             raise Conflict("catalog_mismatch", "the run is bound to no catalog yet")
         if around.catalog_revoked:
             raise Conflict("catalog_revoked", "the catalog this run is bound to was revoked")
+        if around.catalog_intact is None:
+            raise Conflict("catalog_mismatch", "the catalog this run is bound to is not published")
         if not around.catalog_intact:
             raise Tampered("catalog", around.catalog_fp)
         compiled = await self.by_fingerprint(tx, around.catalog_fp)
@@ -173,6 +177,16 @@ class Catalogs:
         self._bound.move_to_end(compiled.catalog.fingerprint)
         while len(self._bound) > MOST_BOUND:
             self._bound.popitem(last=False)
+
+
+async def _publish(tx: Tx, catalog: Catalog) -> bool:
+    return await publish_catalog(
+        tx,
+        fingerprint=catalog.fingerprint,
+        module=catalog.module,
+        version=catalog.version,
+        body=catalog_text(catalog.module, catalog.version, catalog.tools),
+    )
 
 
 def _digest(path: Path) -> str:
