@@ -103,13 +103,12 @@ async def snapshot(bench: Bench, run_id: UUID) -> list[tuple[object, ...]]:
     )
 
 
-async def thaw(
-    worker: WorkerProcess, words: tuple[str, ...] = ("fence_refused", "run.taken", "run.dropped")
-) -> None:
-    """Wake the zombie and wait until it has seen that the run isn't its own."""
-    seen = worker.log.read_text()
+async def thaw(worker: WorkerProcess) -> None:
+    """Wake the zombie and wait until it let go: refused, or finding that the very ending is recorded already."""
+    seen = len(worker.log.read_text())
+    words = ("run.fence_refused", "run.taken", "run.dropped", "run.left")
     worker.signal(signal.SIGCONT)
-    await eventually(lambda: any(word in worker.log.read_text()[len(seen) :] for word in words), 20.0)
+    await eventually(lambda: any(word in worker.log.read_text()[seen:] for word in words), 20.0)
 
 
 @pytest.mark.parametrize("point", ["worker.checkpoint.before_commit", "worker.finalize.before_commit"])

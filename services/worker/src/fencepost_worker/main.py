@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
@@ -24,12 +24,12 @@ from fencepost_runtime.lifecycle import run_service
 from fencepost_runtime.logging import get_logger, set_up_logging
 from fencepost_runtime.loop import run_every
 from fencepost_runtime.secrets import register_secret
-from fencepost_runtime.settings import WorkerSettings, load_settings
+from fencepost_runtime.settings import SettingsError, WorkerSettings, load_settings
 from fencepost_runtime.system import SystemClock, SystemIds
 from fencepost_runtime.wake.adapters import make_listener
 from fencepost_runtime.wake.bell import Bell
 from fencepost_store.checkpoints import GroupConnection
-from fencepost_store.claims import Beat, register_worker, unregister_worker
+from fencepost_store.claims import Beat, register_worker, renew_worker, unregister_worker
 from fencepost_store.engine import make_engine
 from fencepost_store.transaction import Store
 
@@ -74,6 +74,7 @@ class Worker:
     clock: SystemClock
     boot_id: str
     modules: Sequence[str]
+    displaced: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def register(self) -> None:
         """Say what is served here; ends the leases of an older boot of this slot."""
@@ -88,6 +89,27 @@ class Worker:
             )
         if ended:
             log.info("worker.freed_older_boot", runs=ended)
+
+    async def stay_registered(self) -> None:
+        """Say again what is served; where a later boot has the slot, that one stays and this one ends."""
+        async with self.store.transaction() as tx:
+            kept = await renew_worker(
+                tx,
+                slot=self.settings.worker_slot,
+                boot_id=self.boot_id,
+                modules=self.modules,
+                versions=self.binder.versions,
+                alive_for=ALIVE_FOR,
+            )
+        if not kept:
+            self.displaced.set()
+
+    async def until_displaced(self) -> None:
+        await self.displaced.wait()
+        raise SettingsError(
+            f"FENCEPOST_WORKER_SLOT={self.settings.worker_slot} is used by another worker as well; "
+            "a slot's name is one process's at a time"
+        )
 
     async def drain(self) -> None:
         """Let what is held finish within the grace period; then give back the rest."""
@@ -131,13 +153,14 @@ async def serve(settings: WorkerSettings, stop: asyncio.Event) -> None:
             asyncio.ensure_future(worker.deltas.run()),
             asyncio.ensure_future(worker.pulse.beat(lease / PULSES_PER_LEASE, ended)),
             asyncio.ensure_future(
-                run_every(worker.register, REGISTER_EVERY, ended, "register", worker.clock)
+                run_every(worker.stay_registered, REGISTER_EVERY, ended, "register", worker.clock)
             ),
         ]
         worker.heartbeat.start()
         front = [
             asyncio.ensure_future(worker.claims.run(stop)),
             asyncio.ensure_future(_health(settings, worker, ended)),
+            asyncio.ensure_future(worker.until_displaced()),
         ]
         if worker.claims.listener is not None:
             front.append(
