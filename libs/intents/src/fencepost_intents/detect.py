@@ -209,7 +209,7 @@ def _all_times(
     settings = {direction: reading.setting(direction) for direction in (-1, 1)}
     for one in reading.times:
         span = (one.start, one.end)
-        if _in_payload(parts, span):
+        if _in_payload(parts, span) or (one.expr.mode == "tail" and span not in known):
             continue
         result = known.get(span)
         if result is None:

@@ -1,15 +1,12 @@
-"""One pass over the normal form: tokens, each with a kind of one character, so that rules are patterns
-over kinds.
+"""One pass over the normal form: tokens of one-character kinds, so that rules are patterns over kinds.
 
-n number   o ordinal   h half   a a/an   k quarter   T clock (9:30)   L written date (2026-03-05)
-D relative day   W weekday   M month name   P part of day   p this/next/last   q relative year   u unit
-g 个   m 月   d 日/号   y 年   c 点/o'clock   f 分   x am/pm or ten-day third   X edge of a period   ^ "end
-of"
-A after   B before   G ago   I in   N within   b by   t to   F from   v starting   w ending   & and   s
-glue   @ at
-R every   r every other   Q daily...   z times   e except   O excepted   E weekend   H holiday
-l lunar   i 初三   j 正月   Z zone   C currency   K 块   J 毛   ! minus   ~ short of   # a few   , comma
-. other
+n number, o ordinal, h half, a "a", k quarter, # "a few", T clock (9:30),
+L written date (2026-03-05), D relative day, W weekday, V sat/sun/wed, M month name, U may/march, P part of day, E weekend, H holiday,
+p this/next/last, q relative year, u unit, g 个, m 月, d 日/号, y 年, c 点/o'clock, f 分, k 刻,
+x am/pm or ten-day third, X edge of a period (月底), ^ "end of", A after, B before, G ago,
+I in, N within, b by, t to, F from, v starting, w until, & and, s glue, @ at, R every, r every other, Q daily, z times,
+4 for, e except, O excepted, l lunar, i 初三, j 正月, S "half past", ~ short of, Z zone, C currency, K 块,
+J 毛/cents, ! minus, * "and some", comma, brackets, and . for everything else.
 """
 
 from __future__ import annotations
@@ -18,18 +15,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from fencepost_intents import lexicon_zh
-from fencepost_intents.literals import (
-    AMPM,
-    CLOCK,
-    DATES,
-    IANA,
-    OFFSET,
-    ORDINAL,
-    URL,
-    is_quarter,
-    offset_name,
-    written_date,
-)  # fmt: skip
+from fencepost_intents.literals import IANA, ISO_OFFSET, OFFSET, URL, is_quarter, offset_name, read_written
 from fencepost_intents.numbers import (
     EN_ONES,
     EN_ORDINALS,
@@ -42,7 +28,7 @@ from fencepost_intents.numbers import (
     read_en,
     read_zh,
     zh_run_end,
-)  # fmt: skip
+)
 from fencepost_intents.patterns import lazy
 from fencepost_intents.tokens import EN_PHRASES, EN_SINGLE, ONE_CHARACTER, ZH, Tokens
 
@@ -180,21 +166,9 @@ class _Lexer:
 
     def _digits(self) -> None:
         norm, at = self.norm, self.at
-        if found := CLOCK.match(norm, at):
-            hour, minute, second, half = found.groups()
-            if int(hour) <= 24 and int(minute) < 60:
-                end = found.end()
-                return self._put(
-                    "T", (int(hour), int(minute), int(second or 0), half and half + "m", hour), end
-                )
-        if found := AMPM.match(norm, at):
-            hour, minute, half = found.groups()
-            if 0 < int(hour) <= 12 and int(minute or 0) < 60:
-                return self._put("T", (int(hour), int(minute or 0), 0, half + "m", hour), found.end())
-        if (found := DATES.match(norm, at)) and (date := written_date(found)):
-            return self._put("L", date, found.end())
-        if found := ORDINAL.match(norm, at):
-            return self._put("o", int(found.group(1)), found.end())
+        if (written := read_written(norm, at)) is not None:
+            self._put(*written)
+            return self._iso_offset()
         end = zh_run_end(norm, at)
         number = read_arabic(norm, at)
         if (
@@ -207,6 +181,12 @@ class _Lexer:
         if number is None:
             return self._put(".", None, at + 1)
         return self._scaled(*number)
+
+    def _iso_offset(self) -> None:
+        """The Z or +08:00 of an instant written in full."""
+        if self.kinds[-2:] == ["L", "T"] and (found := ISO_OFFSET.match(self.norm, self.at)):
+            sign, hours, minutes = found.group(2), found.group(3), found.group(4)
+            self._put("Z", f"UTC{sign}{hours}:{minutes}" if sign else "UTC", found.end())
 
     def _scaled(self, number: Number, end: int) -> None:
         """`12.5k`, `3m` after a currency, `2 million`."""

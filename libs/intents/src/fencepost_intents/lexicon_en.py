@@ -68,6 +68,8 @@ WORDS: Final[dict[str, Entry]] = {
     **_each("e", "except|except for|excluding|but not|other than|apart from|not on|not including"),
     **_each("R", "every|each|ever|evry"), **_each("R2", "every other|every second|each other"),
     **_each("Q", "daily|everyday|every single day|each and every day", ("DAILY", 1, None)), **_each("Q", "nightly", ("DAILY", 1, "evening")),
+    **_each("Q", "once a day|twice a day|once daily|twice daily", ("DAILY", 1, None)), **_each("Q", "once a week", ("WEEKLY", 1, None)),
+    **_each("Q", "once a month", ("MONTHLY", 1, None)), **_each("Q", "once a year", ("YEARLY", 1, None)),
     **_each("Q", "weekly", ("WEEKLY", 1, None)), **_each("Q", "biweekly|fortnightly|bi-weekly", ("WEEKLY", 2, None)),
     **_each("Q", "monthly", ("MONTHLY", 1, None)), **_each("Q", "quarterly", ("MONTHLY", 3, None)),
     **_each("Q", "yearly|annually", ("YEARLY", 1, None)), **_each("Q", "hourly", ("HOURLY", 1, None)),

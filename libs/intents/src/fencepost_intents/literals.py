@@ -15,10 +15,32 @@ DATES: Final = lazy(
     r"|(?P<xyy>(\d{1,2})([/.-])(\d{1,2})\11(\d{4}|\d{2}))(?![\d.])"
     r"|(?P<md>(\d{1,2})/(\d{1,2}))(?![\d/])"
 )
+MILITARY: Final = lazy(r"([01]\d|2[0-3])([0-5]\d) ?(?:h|hrs|hours)\b")
+ISO_OFFSET: Final = lazy(r"(z\b|([+-])(\d{2}):?(\d{2})(?!\d))")
 ORDINAL: Final = lazy(r"(\d{1,2})(?:st|nd|rd|th)\b")
 OFFSET: Final = lazy(r"(?:utc|gmt) ?([+-])(\d{1,2})(?::?(\d{2}))?")
 IANA: Final = lazy(r"(?:asia|europe|america|australia|africa|pacific|atlantic)/[a-z_]+(?:/[a-z_]+)?")
 URL: Final = lazy(r"https?://\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+
+
+def read_written(norm: str, at: int) -> tuple[str, Any, int] | None:
+    """The clock, date or ordinal written at `at`: its token's kind and value, and its end."""
+    if found := CLOCK.match(norm, at):
+        hour, minute, second, half = found.groups()
+        if int(hour) <= 24 and int(minute) < 60:
+            return "T", (int(hour), int(minute), int(second or 0), half and half + "m", hour), found.end()
+    if found := MILITARY.match(norm, at):
+        hour, minute = found.groups()
+        return "T", (int(hour), int(minute), 0, None, "0" + hour), found.end()
+    if found := AMPM.match(norm, at):
+        hour, minute, half = found.groups()
+        if 0 < int(hour) <= 12 and int(minute or 0) < 60:
+            return "T", (int(hour), int(minute or 0), 0, half + "m", hour), found.end()
+    if (found := DATES.match(norm, at)) and (date := written_date(found)):
+        return "L", date, found.end()
+    if found := ORDINAL.match(norm, at):
+        return "o", int(found.group(1)), found.end()
+    return None
 
 
 def is_quarter(norm: str, at: int) -> bool:

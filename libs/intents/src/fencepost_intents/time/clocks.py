@@ -196,6 +196,35 @@ def _bare(hour: Any, minute: Any = None) -> Clock | None:
     return Clock(number, exact=number > 12, written=str(number))
 
 
+def _of_base(base: Any, minutes: int) -> Clock | None:
+    """A quarter or half from noon, midnight, or a clock with its own half: "quarter to noon", "half past 3pm"."""
+    clock = _literal(base) if isinstance(base, tuple) else _noon(base)
+    if clock is None or clock.minute:
+        return None
+    whole = (
+        clock.hour % 12 + 12 if clock.half == "pm" else clock.hour % 12 if clock.half == "am" else clock.hour
+    )
+    moment = (whole * 60 + minutes) % 1440
+    return Clock(moment // 60, moment % 60, exact=True, written=clock.written)
+
+
+def _half_past_base(base: Any) -> Clock | None:
+    return _of_base(base, 30)
+
+
+def _quarter_past_base(base: Any) -> Clock | None:
+    return _of_base(base, 15)
+
+
+def _quarter_to_base(base: Any) -> Clock | None:
+    return _of_base(base, -15)
+
+
+def _past_base(minutes: Any, base: Any) -> Clock | None:
+    number = _int(minutes, 1, 59)
+    return None if number is None else _of_base(base, number)
+
+
 def _noon(part: Any) -> Clock | None:
     if part == "noon_exact":
         return Clock(12, exact=True, written="noon")
@@ -208,7 +237,7 @@ _TABLE: Final[tuple[tuple[str, _Build], ...]] = (
     (r"(n)ch", _zh_half), (r"(n)c(n)k", _zh_quarters), (r"(n)c(n)f(?![KCJ])", _zh_minutes_said),
     (r"(n)c~(n)f", _short_of), (r"(n)c(n)(?![ugKCJhycmdk$z%])", _zh_minutes), (r"~(n)f(n)c", _zh_short),
     (r"~(n)k(n)c", _zh_short_quarter), (r"(n)(?=c)(c)?", _zh),
-    (r"(T)c?(x)?", _literal), (r"S(n)(?:(?=x)(x))?", _en_half_past),
+    (r"(T)c?(x)?", _literal), (r"S([TP])", _half_past_base), (r"kp([TP])", _quarter_past_base), (r"akp([TP])", _quarter_past_base), (r"k[tB]([TP])", _quarter_to_base), (r"ak[tB]([TP])", _quarter_to_base), (r"(n)p([TP])", _past_base), (r"S(n)(?:(?=x)(x))?", _en_half_past),
     (r"(n)(u)p(n)" + _BARE, _en_minutes_past), (r"(n)(u)[tB](n)" + _BARE, _en_minutes_to), (r"(n)p(n)" + _BARE, _en_past),
     (r"kp(n)", _en_quarter_past), (r"akp(n)", _en_quarter_past), (r"k[tB](n)", _en_quarter_to),
     (r"ak[tB](n)", _en_quarter_to), (r"(n)(n)(x)", _half_of_minutes), (r"(n)(x)", _half_of), (r"(n)t(n)" + _BARE, _en_to),

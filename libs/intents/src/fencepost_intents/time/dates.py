@@ -250,6 +250,20 @@ def _rel(setting: Setting, duration: Duration) -> Readings:
     )
 
 
+def _nth_week(setting: Setting, n: int, month: DateSpec) -> Readings:
+    """The nth seven days of a month, or its last seven."""
+    found: list[Days] = []
+    for one in days_of(month, setting):
+        first = one.last - timedelta(days=6) if n < 0 else one.first + timedelta(days=7 * (n - 1))
+        found += day_span(first, min(first + timedelta(days=6), one.last))
+    return tuple(found)
+
+
+def _week_of(setting: Setting, base: DateSpec) -> Readings:
+    first = monday_of(days_of(base, setting)[0].first)
+    return day_span(first, first + timedelta(days=6))
+
+
 def _last_n(setting: Setting, count: int, unit: str) -> Readings:
     """The last 7 days, the past two weeks: up to and including today."""
     first = shift_day(setting.today, -count, unit, setting) + timedelta(days=1)
@@ -268,5 +282,5 @@ OPERATIONS: Final[dict[str, Callable[..., Readings]]] = {
     "coming_weekday": weekdays.coming_weekday, "nth": _nth, "check_weekday": _check_weekday, "week": periods.week, "month": periods.month,
     "named_month": periods.named_month, "quarter": periods.quarter, "named_quarter": periods.named_quarter, "year": periods.year,
     "named_year": periods.named_year, "half_year": periods.half_year, "weekend": periods.weekend, "en_weekend": periods.en_weekend, "edge": _edge,
-    "third": _third, "past_holiday": _past_holiday, "past_month": _past_month, "either": _either, "rel": _rel, "since": _since, "last_n": _last_n, "next_n": _next_n,
+    "third": _third, "past_holiday": _past_holiday, "past_month": _past_month, "either": _either, "rel": _rel, "since": _since, "nth_week": _nth_week, "week_of": _week_of, "last_n": _last_n, "next_n": _next_n,
 }  # fmt: skip

@@ -79,6 +79,38 @@ def last_day_of_month(prefix: Any, day: Any, month: Any) -> DateSpec | None:
     return nth_of_month(-1, -1, month) if prefix == "last" and day == "day" else None
 
 
+def nth_unit_of_month(n: Any, unit: Any, month: Any, year: Any = None) -> DateSpec | None:
+    """ "the third day of October", "first week of August"."""
+    base = ("named_month", month) if year is None else en_month_year(month, year)
+    if base is None or unit not in ("day", "week"):
+        return None
+    return ("nth", n, -1, base) if unit == "day" else ("nth_week", n, base)
+
+
+def last_unit_of_month(prefix: Any, unit: Any, month: Any, year: Any = None) -> DateSpec | None:
+    return nth_unit_of_month(-1, unit, month, year) if prefix == "last" else None
+
+
+def after_next(weekday: int, prefix: Any) -> DateSpec | None:
+    """ "Friday after next": of next week for some, of the week after for others."""
+    if prefix != "next":
+        return None
+    return ("either", ("week_weekday", 1, weekday), ("week_weekday", 2, weekday))
+
+
+def nth_weekday_on(count: Any, plural: Any) -> DateSpec | None:
+    """ "two Fridays from now"."""
+    number = int_in(count, 1, 52)
+    if number is None or len(plural) < 4 or len(plural[3]) != 1:
+        return None
+    return ("shifted", ("coming_weekday", plural[3][0]), number - 1, "week")
+
+
+def week_of(unit: Any, month: Any, day: Any) -> DateSpec | None:
+    base = en_month_day(month, day)
+    return ("week_of", base) if unit == "week" and base else None
+
+
 def nth_day_of(n: Any, day: Any, inner: Any, unit: Any) -> DateSpec | None:
     return nth_of(n, -1, inner, unit) if day == "day" else None
 

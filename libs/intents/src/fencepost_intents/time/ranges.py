@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from fencepost_intents.time.cursor import Cursor
 from fencepost_intents.time.model import Expr
+
+# Kinds behind a number that make it something else than a day.
+_NO_DAY: Final = frozenset("cxudmygkKCJf%Pts")
 
 
 class Ranges(Cursor):
@@ -20,6 +24,8 @@ class Ranges(Cursor):
             return at
         if kind == "&" and not expr.ranged:
             return at
+        if (end := self._bare_day(expr, at + 1)) is not None:
+            return end
         other = Expr(at + 1, 1)
         start = at + 1
         while self.kinds[start : start + 1] in ("s", "@") and self.kinds[start : start + 1]:
@@ -36,6 +42,20 @@ class Ranges(Cursor):
             return at
         expr.zone = expr.zone or other.zone
         return end
+
+    def _bare_day(self, expr: Expr, at: int) -> int | None:
+        """July 13-15: a number after a written day is another day of its month."""
+        kind, following = self.kinds[at : at + 1], self.kinds[at + 1 : at + 2]
+        if kind not in ("n", "o") or not kind or expr.clock or expr.date is None or following in _NO_DAY:
+            return None
+        if expr.date[0] not in ("ymd", "dom") or not self._is_latin(at):
+            return None
+        day = self.tokens.values[at]
+        number = day if isinstance(day, int) else int(day) if day.is_int else 0
+        if not 1 <= number <= 31 or (following in ("M", "U") and following):
+            return None
+        expr.date_end = ("dom", number)
+        return at + 1
 
     def _weekday_row(self, expr: Expr, other: Expr) -> bool:
         """周一到周五每天九点: the repetition was read with the second weekday."""

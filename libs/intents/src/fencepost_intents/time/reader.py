@@ -72,7 +72,7 @@ class _Reader(Tails, Ranges, Distances):
         expr.last = end
         if self._is_empty(expr):
             return None
-        expr.leftover = self._left_over(expr.last)
+        expr.leftover = expr.leftover or self._left_over(expr.last)
         return expr
 
     def _whole(self, expr: Expr, at: int) -> int:
@@ -231,6 +231,14 @@ class _Reader(Tails, Ranges, Distances):
             if kind in "WV" and expr.date[0] in ("ymd", "slash", "dom", "day", "rel", "month_day"):
                 expr.date = ("check_weekday", expr.date, self.tokens.values[at])
                 return at + 1 + (self.kinds[at + 1 : at + 2] == ")")
+            if (
+                expr.date[0] == "month"
+                and (day := read_day(self.tokens, at))
+                and day[0][0] == "dom"
+                and len(day[0]) == 2
+            ):
+                expr.date = ("dom", day[0][1], expr.date[1])  # next month on the 3rd
+                return day[1]
             if expr.date[0] != "weekday":
                 return None
         found = read_day(self.tokens, at)

@@ -159,6 +159,8 @@ def _sub_daily(
 ) -> TimeResult:
     step = timedelta(seconds=_SUB_DAILY[rule.freq] * rule.interval)
     first = datetime.fromtimestamp((setting.reference + step).timestamp(), setting.tz)
+    if expr.clock_end is not None:
+        raise Unreadable("a repetition within the day that ends each day")
     if expr.clock is not None:
         times, _, more = _times(expr, setting)
         day = (

@@ -80,7 +80,8 @@ def _resolve(expr: Expr, setting: Setting, blank: TimeResult) -> TimeResult:
         )
     if expr.part is not None:
         return _part_of_day(expr, setting, blank)
-    assert expr.date is not None
+    if expr.date is None:
+        raise Unreadable("the end of a repetition that is nowhere said")
     return _days(expr, expr.date, setting, blank)
 
 

@@ -73,6 +73,9 @@ class Tails(Cursor):
         if kind == "4" and (counted := self._counted(expr, start + 1)):
             return counted
         if kind == "n" and self.kinds[start + 1 : start + 2] == "z":
+            if not self._is_latin(start) and start == at:
+                expr.leftover = True  # 每天三次: three times each day, not three times in all
+                return start + 2
             expr.count = _whole(self.tokens.values[start])
             return start + 2
         if kind in "vF" and (day := self._day_at(start + 1)):
