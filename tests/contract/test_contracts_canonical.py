@@ -6,6 +6,8 @@ import pytest
 from fencepost_contracts import canonical
 from fencepost_contracts.canonical import JsonRefused
 from fencepost_contracts.schema import Schema
+from hypothesis import given
+from hypothesis import strategies as st
 
 CP1 = Schema(
     {
@@ -97,3 +99,28 @@ def test_what_has_no_canonical_text_is_refused(value: object) -> None:
 def test_ap5_fields_are_joined_with_boundaries() -> None:
     assert canonical.length_delimited("1", "23") != canonical.length_delimited("12", "3")
     assert canonical.length_delimited(None) != canonical.length_delimited("")
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53) + 1, 2**53 - 1)
+    | st.text().filter(lambda t: "\x00" not in t),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text().filter(lambda t: "\x00" not in t), inner),
+    max_leaves=20,
+)
+
+
+@given(JSON)
+def test_what_was_written_is_read_back_and_written_the_same(value: object) -> None:
+    text = canonical.dumps(value)
+    assert canonical.loads(text, max_depth=64) == value
+    assert canonical.dumps(canonical.loads(text, max_depth=64)) == text
+
+
+@given(st.text() | st.binary())
+def test_whatever_comes_in_is_a_value_or_refused(raw: str | bytes) -> None:
+    try:
+        canonical.dumps(canonical.loads(raw))
+    except JsonRefused as refused:
+        assert refused.faults
