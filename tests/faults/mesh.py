@@ -79,9 +79,11 @@ class Mesh:
 async def mesh_at(folder: Path, env: Mapping[str, str] | None = None, **more: Any) -> AsyncIterator[Mesh]:
     failpoints = folder / "failpoints"
     failpoints.mkdir(parents=True, exist_ok=True)
-    async with Embedded(folder, failpoints=failpoints, env={**QUICK, **(env or {})}, **more) as running:
-        async with await psycopg.AsyncConnection.connect(running.dsn(), autocommit=True) as admin:
-            yield Mesh(running, failpoints, admin)
+    async with (
+        Embedded(folder, failpoints=failpoints, env={**QUICK, **(env or {})}, **more) as running,
+        await psycopg.AsyncConnection.connect(running.dsn(), autocommit=True) as admin,
+    ):
+        yield Mesh(running, failpoints, admin)
 
 
 def new_tenant() -> str:

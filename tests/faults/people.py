@@ -31,6 +31,7 @@ class Person:
     mesh: Mesh
     client: AsyncClient
     tenant: str
+    mark: str = ""  # said with everything, where a provider's log must tell runs apart
     reminders: list[str] = field(default_factory=list)
     entries: list[str] = field(default_factory=list)
     endings: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -110,8 +111,8 @@ class Person:
     # ── steps ───────────────────────────────────────────────────────────────────────────────────────
 
     async def ask(self, text: str, zone: str | None = ZONE, **rest: Any) -> View:
-        key = str(uuid4())
-        return await patiently(lambda: self.client.create_run(text, idempotency_key=key, zone=zone, **rest))
+        key, said = str(uuid4()), f"{text} {self.mark}".strip()
+        return await patiently(lambda: self.client.create_run(said, idempotency_key=key, zone=zone, **rest))
 
     async def look(self, run: View) -> View:
         return await patiently(lambda: self.client.get_run(run["id"]))

@@ -1,4 +1,4 @@
-"""A model provider over real HTTP that answers many runs at once, by what each request says, and keeps its log.
+"""A model provider over real HTTP: answers many runs at once, by what each request says, and keeps its log.
 
 Its log is what the tables can't show: what was really sent (I18), and how often (I15).
 """
@@ -10,19 +10,31 @@ from collections import Counter, deque
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from fencepost_worker.models.control import ASK, HAND_OVER, RESPOND
+from fencepost_worker.models.control import ASK, HAND_OVER
 
 from tests.support.scripted_model import Chunks, ScriptedModel, event, text_answer, tool_answer
 
-OVERLOADED: Final = event({"error": {"message": "scripted", "code": 503}})
+FAILURES: Final = 2  # as many as one step tries: the run is deferred
+OVERLOADED: Final = (event({"error": {"message": "scripted", "code": 503}}),)
 IN_THE_PAST: Final = "2020-01-01T09:00:00+00:00"
 
 
 class _Endless(deque[Any]):
     """A script that never runs out: each answer is made of its request."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.failed: Counter[str] = Counter()
+
     def popleft(self) -> Any:
-        return answer_to
+        return self._answer
+
+    def _answer(self, body: dict[str, Any]) -> Chunks:
+        words = _said(body)[0]
+        if "overload" in words and self.failed[words] < FAILURES:
+            self.failed[words] += 1
+            return OVERLOADED
+        return answer_to(body)
 
 
 def make_provider() -> ScriptedModel:
@@ -30,11 +42,10 @@ def make_provider() -> ScriptedModel:
 
 
 def answer_to(body: dict[str, Any]) -> Chunks:
-    """What a sensible model would say; told `slowly` or `wrongly`, one that fails first."""
-    messages = body["messages"]
-    said = [m["content"] or "" for m in messages if m["role"] == "user"]
-    asked = [m for m in messages if m["role"] == "assistant"]
-    words = " ".join(said)
+    """What a sensible model would say; told so, one that first calls nonsense, or a time that is past."""
+    said = _said(body)
+    words, title = " ".join(said), said[0].partition(" to ")[2].partition(" (")[0]
+    is_first = all(message["role"] in ("system", "user") for message in body["messages"])
     offered = {tool["function"]["name"] for tool in body.get("tools", ())}
     if "hello" in words:
         return text_answer("Hello!")
@@ -42,15 +53,17 @@ def answer_to(body: dict[str, Any]) -> Chunks:
         return tool_answer(HAND_OVER, {"module": "life"})
     if "paid" in words:
         return tool_answer("life.add_ledger_entry", {"amount": "1234.50", "currency": "USD"})
-    title = said[-1] if not asked else said[0]
-    title = title.partition(" to ")[2].partition(" (")[0]
-    if "not known" in messages[0]["content"] and not asked:
+    if "not known" in body["messages"][0]["content"] and is_first:
         return tool_answer(ASK, {"question": "Which zone?", "slot": "zone"})
-    if "nonsense" in words and not asked:
+    if "nonsense" in words and is_first:
         return tool_answer("life.launch_rocket", {})
     at = datetime.now(UTC) + timedelta(seconds=12 if "seconds" in words else 86_400)
-    when = IN_THE_PAST if "yesterday" in words and not asked else at.isoformat(timespec="seconds")
+    when = IN_THE_PAST if "yesterday" in words and is_first else at.isoformat(timespec="seconds")
     return tool_answer("life.create_reminder", {"title": title, "at": when})
+
+
+def _said(body: dict[str, Any]) -> list[str]:
+    return [message["content"] or "" for message in body["messages"] if message["role"] == "user"]
 
 
 def unpaired(body: dict[str, Any]) -> list[str]:
@@ -71,6 +84,3 @@ def unpaired(body: dict[str, Any]) -> list[str]:
 def how_often(requests: list[dict[str, Any]]) -> Counter[str]:
     """How often each request was sent, by all that it says."""
     return Counter(json.dumps(body, sort_keys=True) for body in requests)
-
-
-__all__ = ["RESPOND", "answer_to", "how_often", "make_provider", "unpaired"]

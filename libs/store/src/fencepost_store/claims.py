@@ -117,7 +117,7 @@ async def heartbeat(tx: Tx, *, owner: str, held: Mapping[UUID, int], lease: time
 async def register_worker(
     tx: Tx, *, slot: str, boot_id: str, modules: Sequence[str], versions: Sequence[str], alive_for: timedelta
 ) -> int:
-    """Say what this worker serves; call again to stay alive. Returns how many old leases were ended."""
+    """Say what this boot of the slot serves; renew_worker() keeps it so. Returns how many leases it ended."""
     row = await tx.row(
         "register_worker",
         slot=slot,
@@ -127,6 +127,20 @@ async def register_worker(
         alive_for=alive_for,
     )
     return int(row["ended"]) if row is not None else 0
+
+
+async def renew_worker(
+    tx: Tx, *, slot: str, boot_id: str, modules: Sequence[str], versions: Sequence[str], alive_for: timedelta
+) -> bool:
+    """Stay alive under the slot's name; False when a later boot has taken it."""
+    params = {
+        "slot": slot,
+        "boot_id": boot_id,
+        "modules": list(modules),
+        "versions": list(versions),
+        "alive_for": alive_for,
+    }
+    return await tx.row("renew_worker", **params) is not None
 
 
 async def bind(

@@ -196,6 +196,20 @@ WITH slot AS (
 )
 SELECT count(*) AS ended FROM ended CROSS JOIN slot;
 
+-- renew_worker --
+-- Why: a worker says again that it is alive. One whose slot a later boot has taken doesn't take it back: two that
+--      share a slot's name would end each other's leases for ever.
+-- Locks: the slot's row.  Clock: database.
+-- Result: the slot, or no row when it belongs to another boot by now.
+INSERT INTO agent.workers (slot, boot_id, modules, versions, started_at, alive_until)
+VALUES (:slot, :boot_id, :modules, :versions, clock_timestamp(), clock_timestamp() + CAST(:alive_for AS interval))
+    ON CONFLICT (slot) DO UPDATE
+   SET modules = excluded.modules,
+       versions = excluded.versions,
+       alive_until = excluded.alive_until
+ WHERE workers.boot_id = excluded.boot_id
+RETURNING slot;
+
 -- unregister_worker --
 -- Why: a worker that stopped serves nothing any more.
 -- Locks: the slot's row.  Clock: none.
