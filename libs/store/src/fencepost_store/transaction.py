@@ -12,9 +12,11 @@ from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
+from fencepost_domain.errors import Unavailable
 from fencepost_domain.ports import Ids
 from sqlalchemy import CursorResult, RowMapping, text
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from fencepost_store.errors import domain_error, is_retryable
@@ -96,6 +98,8 @@ class Store:
                     yield tx
         except DBAPIError as error:
             raise (domain_error(error) or error) from error
+        except PoolTimeout as error:
+            raise Unavailable("every connection is busy") from error
 
     async def run(self, tenant_id: UUID | None, work: Callable[[Tx], Awaitable[T]]) -> T:
         """`work` in a transaction, again from the start on a serialization failure or deadlock."""

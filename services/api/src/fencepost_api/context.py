@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from fencepost_domain.ports import Clock, Ids
 from fencepost_store.transaction import Store
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from fencepost_api.streams.feed_hub import FeedHub
     from fencepost_api.streams.hub import RunHub
     from fencepost_api.tickets import Tickets
+
+
+OPENING: Final = 4  # streams that read their history at once; half a small pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,5 +45,8 @@ class Api:
     feed: FeedHub
     database_url: str
     stop: asyncio.Event = field(default_factory=asyncio.Event)
+    # All clients of a restarted replica come back at once: they wait in turn here, not for a connection,
+    # where waiting too long is a refusal, and an EventSource takes one refusal as final.
+    opening: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(OPENING))
     limits: Limits = Limits()
     cors_origins: tuple[str, ...] = ()

@@ -33,7 +33,7 @@ from fencepost_api.deps import (
 from fencepost_api.openapi import described
 from fencepost_api.queries import number, run_filter
 from fencepost_api.sse import wire
-from fencepost_api.sse.run_stream import RunStream, is_over, position_of
+from fencepost_api.sse.run_stream import RunStream, open_stream
 from fencepost_api.usecases.create_run import create_run
 from fencepost_api.usecases.pause_run import pause_run, resume_run
 from fencepost_api.usecases.stop_run import stop_run
@@ -133,14 +133,11 @@ async def events(run_id: str, request: Request, api: ApiDep, caller: CallerDep) 
 async def stream(run_id: str, request: Request, api: ApiDep, caller: StreamCallerDep) -> Response:
     """Server-sent events of one run. `Last-Event-ID` resumes on any replica; 204 after the last word."""
     check_queries(request, "ticket", "after")
-    wanted = id_of(run_id, "run")
-    async with api.store.transaction(caller.tenant_id) as tx:
-        access = await views.run_access(tx, wanted, _owner(caller))
     given = request.headers.get("last-event-id") or one_query(request, "after")
-    position = position_of(given, access)
-    if is_over(position, access):
+    opened = await open_stream(api, caller, id_of(run_id, "run"), _owner(caller), given)
+    if opened is None:
         return Response(status_code=204)
-    return wire.respond(RunStream(api, caller, wanted, position).lines(), api.limits)
+    return wire.respond(opened.lines(), api.limits)
 
 
 @router.post("/v1/runs/{run_id}/cancel", status_code=202, response_model=RunView,

@@ -26,6 +26,7 @@ from fencepost_api.streams.translate import Shown
 POLL_SECONDS: Final = 1.0  # every run watched
 HOT_POLL_SECONDS: Final = 0.1  # runs that moved within HOT_SECONDS
 HOT_SECONDS: Final = 3.0
+MANY_HOT: Final = 200  # as many are looked at in a few milliseconds
 COALESCE_SECONDS: Final = 0.01  # many pokes at once are one look
 KEPT: Final = 64  # shown events a run keeps for its streams; who is further behind reads the table
 KEPT_DELTAS: Final = 256  # of a slow stream; deltas are lossy, the whole text follows
@@ -195,8 +196,8 @@ class RunHub:
 
     async def _rest(self) -> None:
         now = self.clock.monotonic()
-        hot = any(watch.hot_until > now for watch in self.watches.values())
-        wait = HOT_POLL_SECONDS if hot else max(self._full_at - now, 0.0) if self.watches else POLL_SECONDS
+        hot = sum(watch.hot_until > now for watch in self.watches.values())
+        wait = self._hot_wait(hot) if hot else max(self._full_at - now, 0.0) if self.watches else POLL_SECONDS
         try:
             async with asyncio.timeout(wait):
                 await self._poke.wait()
@@ -205,3 +206,8 @@ class RunHub:
         else:
             await asyncio.sleep(COALESCE_SECONDS)
         self._poke.clear()
+
+    @staticmethod
+    def _hot_wait(hot: int) -> float:
+        """The more runs move at once, the rarer the extra looks: they must not become the load."""
+        return min(HOT_POLL_SECONDS * max(1.0, hot / MANY_HOT), POLL_SECONDS)

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from fencepost_domain.vocabulary import Ev
 from fencepost_store import views
-from fencepost_store.transaction import Store
+from fencepost_store.transaction import Store, Tx
 from pydantic_core import to_json
 
 from fencepost_api import render
@@ -27,22 +27,27 @@ class Part:
 
     shown: tuple[Shown, ...]
     last_seq: int
-    gap: bool
-    full: bool
+    gap: bool = False
+    full: bool = False
 
 
 async def read_events(store: Store, tenant_id: UUID, positions: Mapping[UUID, int]) -> dict[UUID, Part]:
     """Events of runs of one tenant, each after its position; runs without any are left out."""
     async with store.transaction(tenant_id) as tx:
-        rows = await views.stream_events(tx, positions, BATCH)
-        payloads = [render.payload(row) or {} for row in rows]
-        pairs = list(zip(rows, payloads, strict=True))
-        said, ended, asked = await views.stream_details(
-            tx,
-            _ids(payload.get("message_id") for row, payload in pairs if row["type"] == Ev.MESSAGE_COMPLETED),
-            [row["run_id"] for row in rows if row["type"] == Ev.RUN_FINALIZED],
-            _ids(payload.get("interrupt_id") for row, payload in pairs if _asks(row["type"])),
-        )
+        return await read_events_in(tx, positions)
+
+
+async def read_events_in(tx: Tx, positions: Mapping[UUID, int]) -> dict[UUID, Part]:
+    """The same in a transaction that is open already."""
+    rows = await views.stream_events(tx, positions, BATCH)
+    payloads = [render.payload(row) or {} for row in rows]
+    pairs = list(zip(rows, payloads, strict=True))
+    said, ended, asked = await views.stream_details(
+        tx,
+        _ids(payload.get("message_id") for row, payload in pairs if row["type"] == Ev.MESSAGE_COMPLETED),
+        [row["run_id"] for row in rows if row["type"] == Ev.RUN_FINALIZED],
+        _ids(payload.get("interrupt_id") for row, payload in pairs if _asks(row["type"])),
+    )
     by_run: dict[UUID, list[Logged]] = {}
     for row, payload in pairs:
         event = Logged(
