@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
@@ -23,9 +23,12 @@ from fencepost_runtime.system import SystemClock, SystemIds
 from fencepost_runtime.telemetry import set_up_telemetry
 from fencepost_runtime.wake import BellEar, WakePublisher, make_publisher
 from fencepost_store import sweeps
+from fencepost_store.due import DueConnection
 from fencepost_store.engine import make_engine
 from fencepost_store.transaction import Store
 
+from fencepost_reconciler.due import EVERY as LOOK_EVERY
+from fencepost_reconciler.due import Due
 from fencepost_reconciler.grace import Grace
 from fencepost_reconciler.loops import (
     deadlines,
@@ -43,6 +46,7 @@ from fencepost_reconciler.loops import (
     worker_versions,
 )
 
+GATED: Final = frozenset({"expire_leases", "drain", "fire_reminders", "deadlines", "expire_interrupts"})
 STALLED_AFTER: Final = timedelta(seconds=30)  # a loop without success for longer makes the process unready
 
 log = get_logger(__name__)
@@ -59,12 +63,17 @@ class Loop:
 
 
 def make_loops(
-    store: Store, publisher: WakePublisher, ear: BellEar, clock: Clock, settings: ReconcilerSettings
+    store: Store,
+    publisher: WakePublisher,
+    ear: BellEar,
+    clock: Clock,
+    settings: ReconcilerSettings,
+    grace: Grace | None = None,
 ) -> list[Loop]:
     """Every loop of a reconciler, with how often it runs. The relay waits for its bell inside its round."""
     relay = relay_outbox.RelayOutbox(store, publisher)
     key = sign_heads.anchor_key(settings.anchor_key_file)
-    grace = Grace(timedelta(seconds=settings.lease_seconds), clock)
+    grace = grace or Grace(timedelta(seconds=settings.lease_seconds), clock)
     sweep = timedelta(seconds=settings.sweep_seconds)
     return [
         Loop("relay_outbox", relay_outbox.when_rung(relay, ear), timedelta(0)),
@@ -83,6 +92,17 @@ def make_loops(
         Loop("sign_heads", sign_heads.SignHeads(store, key).run_once, sign_heads.EVERY, False),
         Loop("prune", prune.Prune(store).run_once, prune.EVERY, False),
     ]
+
+
+def when_due(loops: Sequence[Loop], due: Due, sweep: timedelta) -> list[Loop]:
+    """The same loops with those gated that one question a tick can tell about, and the loop that asks it."""
+    gated = [
+        replace(loop, run_once=due.gate(loop.name, loop.run_once), every=timedelta(0))
+        if loop.name in GATED
+        else loop
+        for loop in loops
+    ]
+    return [*gated, Loop("look", due.look, min(LOOK_EVERY, sweep))]
 
 
 def _checks(
@@ -115,9 +135,13 @@ async def serve(settings: ReconcilerSettings, stop: asyncio.Event) -> None:
     engine = make_engine(
         settings.database_url, size=settings.database_pool_size, application="fencepost-reconciler"
     )
-    store = Store(engine, ids)
     publisher, ear = make_publisher(settings), BellEar(settings)
-    loops = make_loops(store, publisher, ear, clock, settings)
+    store = Store(engine, ids, ear.ring)
+    asked = DueConnection(settings.database_url)
+    grace = Grace(timedelta(seconds=settings.lease_seconds), clock)
+    due = Due(asked, ear, grace)
+    every = make_loops(store, publisher, ear, clock, settings, grace)
+    loops = when_due(every, due, timedelta(seconds=settings.sweep_seconds))
     statuses = {loop.name: LoopStatus(loop.name) for loop in loops}
 
     def say_ready(port: int) -> None:
@@ -131,6 +155,7 @@ async def serve(settings: ReconcilerSettings, stop: asyncio.Event) -> None:
                 for loop in loops
             ),
             _hear(ear, stop),
+            due.close(stop),
             serve_health(
                 settings.health_host,
                 settings.reconciler_health_port,
@@ -141,6 +166,7 @@ async def serve(settings: ReconcilerSettings, stop: asyncio.Event) -> None:
         )
     finally:
         await publisher.close()
+        await asked.drop()
         await store.close()
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
+from uuid import UUID
 
 from fencepost_domain.endings import decide_lease_expired
 from fencepost_domain.errors import Unavailable
@@ -21,10 +23,10 @@ EVERY: Final = timedelta(seconds=0.5)  # added to the lease before a take-over; 
 
 
 class ExpireLeases:
-    """Nothing expires within the grace after an outage; `grace` is shared with the drain."""
+    """Within the grace after an outage only what a slot's next boot gave up; the drain shares `grace`."""
 
     def __init__(self, store: Store, grace: Grace) -> None:
-        self._sweep = Sweep(store, "expire_leases", sweeps.find_expired_leases, settle)
+        self._sweep = Sweep(store, "expire_leases", self._find, self._settle)
         self._grace = grace
 
     async def run_once(self) -> dict[str, int]:
@@ -33,10 +35,18 @@ class ExpireLeases:
             async with self._sweep.store.transaction() as tx:
                 await sweeps.database_answers(tx)
             self._grace.answered()
-            return await self._sweep.run_once() if self._grace.is_over() else {}
+            return await self._sweep.run_once()
         except Unavailable:
             self._grace.failed()
             raise
+
+    async def _find(self, tx: Tx, after: UUID, batch: int) -> Sequence[sweeps.Candidate]:
+        return await sweeps.find_expired_leases(tx, after, batch, leases_count=self._grace.is_over())
+
+    async def _settle(self, tx: Tx, locked: Locked, candidate: sweeps.Candidate) -> str | None:
+        if not self._grace.is_over() and not await sweeps.is_given_up(tx, locked.run.id):
+            return None
+        return await settle(tx, locked, candidate)
 
 
 async def settle(tx: Tx, locked: Locked, _: sweeps.Candidate) -> str | None:

@@ -24,7 +24,7 @@ from fencepost_store import outbox
 from fencepost_store.outbox import OutboxRow
 from fencepost_store.transaction import Store
 
-EVERY: Final = timedelta(milliseconds=250)  # how late a hint is when nobody rings: timed rows, a lost bell
+EVERY: Final = timedelta(seconds=5)  # with nobody ringing; timed rows and lost rings are seen by due.look
 LEASE: Final = timedelta(seconds=15)  # over the longest publish; a dead relay's rows rest this long
 BATCH: Final = 500  # some 20 ms of a broker's time
 
