@@ -1,0 +1,137 @@
+"""A mesh of the product for a measurement, on data of its own, and runs to put into it by the thousand."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from fencepost_cli.embedded.identity import LOCAL_TENANT, LOCAL_USER
+from fencepost_cli.embedded.services import COMMANDS
+from fencepost_cli.embedded.supervisor import Embedded
+from fencepost_runtime.system import SystemIds
+
+ENV = {"FENCEPOST_LOG_LEVEL": "warning", "FENCEPOST_WORKER_CONCURRENCY": "16"}
+FIVE_COMMAND = (sys.executable, "-m", "bench.five")
+TERMINAL = "('succeeded','partially_succeeded','failed','cancelled','blocked','expired')"
+
+
+@asynccontextmanager
+async def mesh(
+    services: Sequence[str],
+    *,
+    five: bool = False,
+    kafka: bool = False,
+    env: Mapping[str, str] | None = None,
+) -> AsyncIterator[Embedded]:
+    """A fresh mesh in a folder that is gone afterwards. five: workers run the five-step graph."""
+    commands = {**COMMANDS, "worker": FIVE_COMMAND} if five else COMMANDS
+    root = str(Path(__file__).resolve().parent.parent)
+    told = {**ENV, "PYTHONPATH": root, **(env or {})}
+    with tempfile.TemporaryDirectory(prefix="fencepost-bench-") as folder:
+        Path(folder).chmod(0o711)
+        async with Embedded(
+            Path(folder) / "data", services=services, kafka=kafka, env=told, commands=commands
+        ) as running:
+            yield running
+
+
+_CREATE = """
+WITH given AS MATERIALIZED (
+    SELECT r, c, m, o, e FROM unnest(%(runs)s::uuid[], %(conversations)s::uuid[], %(messages)s::uuid[],
+                                     %(outbox)s::uuid[], %(events)s::uuid[]) AS u (r, c, m, o, e)
+), talks AS (
+    INSERT INTO agent.conversations (id, tenant_id, user_id, next_seq)
+    SELECT c, %(tenant)s, %(user)s, 2 FROM given
+), made AS (
+    INSERT INTO agent.runs (id, tenant_id, user_id, roles, module, conversation_id, root_run_id, input, locale, zone,
+                            currency, route, idempotency_key, request_hash, event_seq, event_head, available_at)
+    SELECT r, %(tenant)s, %(user)s, '{user}', %(module)s, c, r, %(input)s::jsonb, 'en', 'Asia/Shanghai', 'CNY',
+           'POST /v1/runs', r::text, repeat('0', 64), 0, DEFAULT_HEAD, 'infinity'
+      FROM given
+), budgeted AS (
+    INSERT INTO agent.budgets (root_run_id, tenant_id, limits) SELECT r, %(tenant)s, '{}' FROM given
+), said AS (
+    INSERT INTO agent.messages (id, conversation_id, seq, tenant_id, user_id, run_id, author, text)
+    SELECT m, c, 1, %(tenant)s, %(user)s, r, 'user', %(text)s FROM given
+)
+INSERT INTO agent.outbox (id, tenant_id, run_id, module, event_type, publish_at)
+SELECT o, %(tenant)s, r, %(module)s, 'agent.run.requested.v1', clock_timestamp() FROM given
+"""
+
+
+def enqueue(mesh: Embedded, count: int, text: str = "hello", module: str = "life") -> list[Any]:
+    """Runs of one conversation each, in bulk as the superuser, not available yet: see `release`.
+
+    They lack their first event: creating them isn't what is measured, and the chain starts at its head.
+    """
+    ids = SystemIds()
+    runs = [ids.uuid7() for _ in range(count)]
+    head = "'\\x" + "00" * 32 + "'::bytea"
+    with psycopg.connect(mesh.dsn(), autocommit=True) as connection:
+        connection.execute(
+            _CREATE.replace("DEFAULT_HEAD", head),  # type: ignore[arg-type]
+            {
+                "runs": runs,
+                "conversations": [ids.uuid7() for _ in runs],
+                "messages": [ids.uuid7() for _ in runs],
+                "outbox": [ids.uuid7() for _ in runs],
+                "events": [ids.uuid7() for _ in runs],
+                "tenant": LOCAL_TENANT,
+                "user": LOCAL_USER,
+                "module": module,
+                "input": json.dumps({"text": text}),
+                "text": text,
+            },
+        )
+        connection.execute("UPDATE agent.outbox SET published_at = clock_timestamp() WHERE published_at IS NULL")
+        connection.execute("CHECKPOINT")
+    return runs
+
+
+def release(mesh: Embedded, module: str = "life") -> None:
+    """Make all that was enqueued available at once, and tell the workers."""
+    with psycopg.connect(mesh.dsn(), autocommit=True) as connection:
+        connection.execute(
+            "UPDATE agent.runs SET available_at = clock_timestamp(), rank = clock_timestamp()"
+            " WHERE available_at = 'infinity'"
+        )
+
+
+async def drained(mesh: Embedded, count: int, within: float = 300.0) -> tuple[float, dict[str, int]]:
+    """Wait until nothing is queued or running; seconds from the first start to the last end, and statuses."""
+    ends = time.monotonic() + within
+    async with await psycopg.AsyncConnection.connect(mesh.dsn(), autocommit=True) as connection:
+        while True:
+            row = await (
+                await connection.execute(
+                    "SELECT count(*) FROM agent.runs WHERE status IN ('queued', 'running', 'cancelling')"
+                )
+            ).fetchone()
+            if row and row[0] == 0:
+                break
+            if time.monotonic() > ends:
+                raise TimeoutError(f"{row and row[0]} of {count} runs are left")
+            await asyncio.sleep(0.1)
+        row = await (
+            await connection.execute(
+                "SELECT extract(epoch FROM max(finished_at) - min(started_at)) FROM"
+                " (SELECT * FROM agent.runs ORDER BY id DESC LIMIT %s) AS last",
+                (count,),
+            )
+        ).fetchone()
+        rows = await (
+            await connection.execute(
+                "SELECT status, count(*) FROM (SELECT * FROM agent.runs ORDER BY id DESC LIMIT %s) AS last"
+                " GROUP BY 1",
+                (count,),
+            )
+        ).fetchall()
+    return float(row[0]) if row and row[0] else float("nan"), {str(r[0]): int(r[1]) for r in rows}
