@@ -9,7 +9,7 @@ import pytest
 from fencepost_domain.vocabulary import RunMode
 from sqlalchemy import text
 
-from tests.support.gateway import ENTRY, REMINDER, Served, code
+from tests.support.gateway import ENTRY, REMINDER, Served, code, serving
 from tests.support.lives import RIVAL
 
 CREATE, ADD = "life.create_reminder", "life.add_ledger_entry"
@@ -145,9 +145,11 @@ async def test_i13_rejected_means_zero_attempts(served: Served) -> None:
     assert await served.attempts() == 0 and await served.count("app.ledger_entries") == 0
 
 
-async def test_i13_sixteen_commits_at_once_are_one_row(served: Served) -> None:
+async def test_i13_sixteen_commits_at_once_over_two_gateways_are_one_row(served: Served) -> None:
     held, action = await served.ready(ADD, ENTRY)
-    answers = await asyncio.gather(*(served.commit(held, action) for _ in range(16)))
+    async with serving(served.lives) as other:
+        both = (served, other)
+        answers = await asyncio.gather(*(both[i % 2].commit(held, action) for i in range(16)))
     done = [answer.json() for answer in answers if answer.status_code == 200]
     busy = [answer for answer in answers if answer.status_code == 503]
     assert len(done) + len(busy) == 16 and len(done) >= 1

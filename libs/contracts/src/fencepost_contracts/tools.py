@@ -116,7 +116,8 @@ class Change(Wire):
 class PreparedAction(Wire):
     """A prepared call. `token_id` names the token; the token itself never leaves the gateway.
 
-    approval: a person decides before commit. On a `dry` prepare token_id and expires_at are None.
+    approval: a person decides before commit. expires_at: until when that person may decide; without approval,
+    until when it may be committed. On a `dry` prepare token_id and expires_at are None.
     status: `prepared`, or `approved` when the editor's decision covers exactly these arguments.
     """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from fastapi import FastAPI, Request
 from fencepost_contracts.tools import ActionRequest, CommitRequest, InProgress, PrepareRequest
@@ -12,6 +12,8 @@ from fencepost_domain.errors import FencepostError, Unavailable
 from fencepost_runtime.health import Check, run_checks
 from fencepost_runtime.http import REQUEST_ID_HEADER, request_id
 from fencepost_runtime.logging import get_logger, log_context
+from fencepost_runtime.telemetry import tracer
+from opentelemetry.propagate import extract
 from pydantic import BaseModel
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
@@ -25,6 +27,7 @@ from fencepost_tool_gateway.prepare import prepare
 from fencepost_tool_gateway.problems import Refused, internal, respond
 
 log = get_logger(__name__)
+ROUTES: Final = frozenset(f"/internal/actions/{verb}" for verb in ("prepare", "commit", "lookup", "cancel"))
 Next = Callable[[Request], Awaitable[Response]]
 
 
@@ -36,7 +39,9 @@ def make_app(gateway: Gateway, secret: str, checks: Mapping[str, Check]) -> Fast
     @app.middleware("http")
     async def guard(request: Request, call_next: Next) -> Response:
         identity = request_id(request.headers.get(REQUEST_ID_HEADER), gateway.ids)
-        with log_context(request_id=identity):
+        caller = extract(request.headers)
+        name = f"{request.method} {request.url.path}" if request.url.path in ROUTES else request.method
+        with tracer().start_as_current_span(name, caller), log_context(request_id=identity):
             response = await _answered(request, call_next, expected, identity)
         response.headers[REQUEST_ID_HEADER] = identity
         return response

@@ -131,6 +131,8 @@ def told_of(action: Action) -> dict[str, Any]:
 
 
 def to_wire(action: Action) -> PreparedAction:
+    """expires_at: until when a person may decide; where nobody has to, until when it may be committed."""
+    margin = AFTER_APPROVAL if action.approval else timedelta(0)
     return PreparedAction(
         index=action.index,
         n=action.n,
@@ -145,7 +147,7 @@ def to_wire(action: Action) -> PreparedAction:
         preview=Preview.model_validate(action.preview),
         change=Change.model_validate(action.change),
         token_id=action.token_id,
-        expires_at=action.token_expires_at,
+        expires_at=action.token_expires_at - margin,
     )
 
 
