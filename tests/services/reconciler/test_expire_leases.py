@@ -12,11 +12,12 @@ from fencepost_reconciler.endings import exhausted, message_of
 from fencepost_reconciler.grace import Grace
 from fencepost_reconciler.loops.expire_leases import ExpireLeases
 from fencepost_store import sweeps
+from fencepost_store.claims import register_worker
 from fencepost_store.record import record
 from fencepost_store.runs import lock_run
 from fencepost_store.transaction import Store
 
-from tests.support.lives import AT_ONCE, RIVAL, Lives, counts
+from tests.support.lives import AT_ONCE, MODULE, RIVAL, Lives, counts
 
 
 class HeldClock:
@@ -196,6 +197,19 @@ async def test_nothing_expires_within_a_lease_of_the_start_or_of_an_outage(lives
         clock.at += 0.5
     assert await lives.status(lost.run.id) == RunStatus.RUNNING
     assert counts(await sweep.run_once()) == {"expired": 1}
+
+
+async def test_within_the_grace_what_a_slots_next_boot_gave_up_is_taken(lives: Lives) -> None:
+    """A whole mesh that restarts goes on at once: its own dead are known to be dead."""
+    given_up, silent = await lives.claimed(), await lives.lost(owner=RIVAL)
+    async with lives.worker.transaction() as tx:
+        await register_worker(
+            tx, slot="slot-1", boot_id="boot-2", modules=[MODULE], versions=[], alive_for=timedelta(minutes=1)
+        )
+    sweep = ExpireLeases(lives.reconciler, Grace(timedelta(seconds=5), HeldClock()))  # type: ignore[arg-type]
+    assert counts(await sweep.run_once()) == {"expired": 1}
+    assert await lives.status(given_up.run.id) == "queued"
+    assert await lives.status(silent.run.id) == "running"
 
 
 async def test_a_sweep_that_stood_still_grants_a_lease_as_well(lives: Lives) -> None:

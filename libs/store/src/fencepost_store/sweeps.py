@@ -80,12 +80,21 @@ async def _runs(tx: Tx, name: str, after: UUID, batch: int, **params: Any) -> li
     return [Candidate(row["id"], row["id"]) for row in rows]
 
 
-async def find_expired_leases(tx: Tx, after: UUID, batch: int) -> list[Candidate]:
-    return await _runs(tx, "find_expired_leases", after, batch)
+async def find_expired_leases(
+    tx: Tx, after: UUID, batch: int, *, leases_count: bool = True
+) -> list[Candidate]:
+    """leases_count False: within an outage's grace, only those that a slot's next boot gave up."""
+    return await _runs(tx, "find_expired_leases", after, batch, only=None, leases_count=leases_count)
+
+
+async def is_given_up(tx: Tx, run_id: UUID) -> bool:
+    """Asked under the run's lock: did the next boot of its owner's slot end its lease?"""
+    params = {"after": FIRST, "batch": 1, "only": run_id, "leases_count": False}
+    return await tx.row("find_expired_leases", **params) is not None
 
 
 async def find_drained(tx: Tx, after: UUID, batch: int, *, leases_count: bool) -> list[Candidate]:
-    """leases_count False: within an outage's grace, only runs that nobody holds a lease of."""
+    """leases_count False: within an outage's grace, only runs that nobody can hold any more."""
     return await _runs(tx, "find_drained", after, batch, only=None, leases_count=leases_count)
 
 

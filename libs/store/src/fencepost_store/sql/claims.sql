@@ -170,7 +170,8 @@ SELECT r.id, r.revision, 'unclaimed'
 
 -- register_worker --
 -- Why: what a worker serves and until when it is alive; a new boot of a slot ends the leases of the old one,
---      which is dead since a slot can't live twice. The sweep then frees those runs.
+--      which is dead since a slot can't live twice. The sweep then frees those runs, also within the grace after an
+--      outage or a start: no claim_nonce says that they were given up, not that somebody went silent.
 -- Locks: the slot's row, then the old boot's runs in id order.  Clock: database.
 -- Result: how many leases of an older boot were ended.
 WITH slot AS (
@@ -192,7 +193,7 @@ WITH slot AS (
      ORDER BY r.id
        FOR NO KEY UPDATE SKIP LOCKED
 ), ended AS (
-    UPDATE agent.runs r SET lease_expires_at = clock_timestamp() FROM old WHERE r.id = old.id RETURNING r.id
+    UPDATE agent.runs r SET lease_expires_at = clock_timestamp(), claim_nonce = NULL FROM old WHERE r.id = old.id RETURNING r.id
 )
 SELECT count(*) AS ended FROM ended CROSS JOIN slot;
 

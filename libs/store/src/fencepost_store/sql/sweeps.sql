@@ -1,13 +1,16 @@
 -- find_expired_leases --
 -- Why: runs whose owner went silent. Only candidates: each is locked and judged again by itself (case WF-2).
 -- Locks: none.  Clock: database.
--- Result: run ids in order, at most :batch, by runs_leased_idx.
+-- Result: run ids in order, at most :batch, by runs_leased_idx; unless :leases_count (within a grace) only those
+--      that were given up by the next boot of their owner's slot, which leaves no claim_nonce.
 SELECT id
   FROM agent.runs
  WHERE status = 'running'
    AND status IN ('running', 'cancelling')
    AND id > :after
+   AND (CAST(:only AS uuid) IS NULL OR id = :only)
    AND lease_expires_at <= statement_timestamp()
+   AND (:leases_count OR claim_nonce IS NULL)
  ORDER BY id
  LIMIT :batch;
 
@@ -21,7 +24,8 @@ SELECT r.id
    AND r.status IN ('running', 'cancelling')
    AND r.id > :after
    AND (CAST(:only AS uuid) IS NULL OR r.id = :only)
-   AND (r.lease_expires_at IS NULL OR :leases_count AND r.lease_expires_at <= statement_timestamp())
+   AND (r.lease_expires_at IS NULL
+        OR (:leases_count OR r.claim_nonce IS NULL) AND r.lease_expires_at <= statement_timestamp())
    AND (r.drain_until <= statement_timestamp()
         OR NOT EXISTS (SELECT FROM agent.effect_attempts a WHERE a.run_id = r.id AND a.state = 'started')
            AND NOT EXISTS (SELECT FROM agent.runs c WHERE c.parent_run_id = r.id AND c.finished_at IS NULL))
