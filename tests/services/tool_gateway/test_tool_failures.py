@@ -11,7 +11,7 @@ from tests.support.gateway import Served, code, module_folder, serving
 from tests.support.lives import Lives
 from tests.support.races import LOCK_RUN, holding
 
-KINDS = ("raises", "refuses", "lies", "hangs", "violates", "moved", "unjsonable")
+KINDS = ("unplanned", "unfounded", "raises", "refuses", "lies", "hangs", "violates", "moved", "unjsonable")
 CONTRACT = 'version: "1"\nagent_name: probe\nallowed_tools:\n' + "".join(
     f"""\
   - name: probe.{kind}
@@ -26,7 +26,7 @@ CONTRACT = 'version: "1"\nagent_name: probe\nallowed_tools:\n' + "".join(
 ) + "...\n"  # fmt: skip
 TOOLS = """\
 import asyncio
-from fencepost import ToolRefused, tool
+from fencepost import Plan, ToolRefused, tool
 from fencepost.authoring import listing
 
 async def write(ctx, statement="write"):
@@ -71,6 +71,19 @@ class Moved:
     async def commit(self, args, ctx):
         await write(ctx)
         return {"ok": True}
+
+@tool("probe.unplanned")
+class Unplanned:
+    async def prepare(self, args, ctx):
+        raise RuntimeError("password=hunter2")
+    async def commit(self, args, ctx):
+        return {"ok": True}
+
+@tool("probe.unfounded")
+class Unfounded(Unplanned):
+    async def prepare(self, args, ctx):
+        plan = listing("unfounded", args)
+        return Plan(plan.preview, plan.change, {"version": 1})
 
 @tool("probe.reads")
 async def reads(args, ctx):
@@ -136,6 +149,14 @@ async def test_i11_a_tool_that_fails_leaves_only_the_record_of_its_failure(probe
     types = await probed.lives.event_types(held.run.id)
     assert types.count("action.failed") == len(FAILURES) and "action.committed" not in types
     assert await probed.lives.violations() == []
+
+
+async def test_a_tool_whose_plan_fails_is_not_prepared_and_not_asked_again(probed: Served) -> None:
+    held = await probed.bound(module="probe")
+    for kind in ("unplanned", "unfounded"):
+        answer = await probed.prepare(held, f"probe.{kind}", {})
+        assert (answer.status_code, code(answer)) == (409, "tool_failed") and "hunter2" not in answer.text
+    assert await probed.count("agent.actions") == 0
 
 
 async def test_a_tool_of_class_none_reads_and_its_observation_is_stored(probed: Served) -> None:

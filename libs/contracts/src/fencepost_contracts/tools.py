@@ -29,7 +29,8 @@ RefusalCode = Literal[
 ]
 ConflictCode = Literal[
     "fence_lost", "withdrawn", "not_approved", "rejected", "approval_expired", "token_expired", "token_spent",
-    "precondition_changed", "prepare_differs", "reconcile", "tampered", "simulation", "catalog_mismatch",
+    "precondition_changed", "prepare_differs", "reconcile", "tampered", "catalog_mismatch",
+    "catalog_revoked", "budget_exhausted", "tool_failed", "timeout",
 ]  # fmt: skip
 
 

@@ -33,6 +33,7 @@ class ToolFailed(Exception):
     """The tool didn't do it: the transaction is rolled back, the failure recorded in the next."""
 
     def __init__(self, code: str, detail: str) -> None:
+        self.reason = (code, detail)
         error = {"code": code, "detail": detail}
         self.outcome = Outcome(EffectState.FAILED, error=error, result_invalid=code == "result_invalid")
         super().__init__(f"{code}: {detail}")
@@ -43,7 +44,7 @@ async def run_local(executor: Executor, tx: Tx, bound: Compiled, call: Call, act
 
     Raises Conflict precondition_changed, ToolFailed, or what the database says of itself.
     """
-    async with _Guarded():
+    async with Guarded():
         relied_on = canonical.plain(await executor.precondition(tx, call))
         if relied_on != action.precondition:
             raise PreconditionChanged
@@ -53,7 +54,7 @@ async def run_local(executor: Executor, tx: Tx, bound: Compiled, call: Call, act
 
 async def observe(executor: Executor, tx: Tx, bound: Compiled, call: Call) -> Outcome:
     """A tool of class `none`, in a read-only snapshot. Raises ToolFailed."""
-    async with _Guarded():
+    async with Guarded():
         result = await executor.call(tx, call)
     return _checked(bound, call.tool, result)
 
@@ -77,7 +78,7 @@ def tell_failure(failed: ToolFailed, run_id: UUID) -> None:
     log.error("tool.failed", run_id=str(run_id), code=code, exc_info=failed.__cause__)
 
 
-class _Guarded:
+class Guarded:
     """Around the tool's own code: what it raises is its failure, what the database says is the database's."""
 
     async def __aenter__(self) -> None:

@@ -31,7 +31,8 @@ from fencepost_store.transaction import Tx
 
 from fencepost_tool_gateway.authorize import Accepted, accept_calls, bound_keys, refusal
 from fencepost_tool_gateway.drafts import Planned, new_action, to_dry, to_wire, told_of
-from fencepost_tool_gateway.executors.port import Call
+from fencepost_tool_gateway.execute import Guarded, ToolFailed, tell_failure
+from fencepost_tool_gateway.executors.port import Call, Executor
 from fencepost_tool_gateway.gateway import Gateway, check_start
 from fencepost_tool_gateway.problems import CallsRefused
 
@@ -41,8 +42,9 @@ async def prepare(
 ) -> PrepareAnswer:
     """All calls prepared, or none.
 
-    Raises CallsRefused, FenceLost, Conflict prepare_differs | withdrawn | reconcile | not_approved |
-    approval_expired | catalog_mismatch | catalog_revoked, Tampered, Refused simulation.
+    Raises CallsRefused, FenceLost, Tampered, Refused simulation, Conflict prepare_differs | withdrawn |
+    rejected | reconcile | not_approved | approval_expired | catalog_mismatch | catalog_revoked | tool_failed |
+    timeout.
     """
     tenant = await gateway.tenant_of(fence.run_id)
     try:
@@ -54,6 +56,9 @@ async def prepare(
         if not request.dry:
             await _tell_refusal(gateway, tenant, fence, refused)
         raise
+    except ToolFailed as failed:
+        tell_failure(failed, fence.run_id)
+        raise Conflict(*failed.reason) from None
     if request.dry:
         return PrepareAnswer(actions=tuple(to_dry(one) for one in planned))
 
@@ -84,16 +89,27 @@ async def _plan(
             continue
         call = Call(one.tool, one.call.arguments, run, around.currency, one.call.index, around.now)
         try:
-            plan = await executor.plan(tx, call)
-            relied_on = canonical.plain(await executor.precondition(tx, call))
-            if plan.precondition and canonical.plain(plan.precondition) != relied_on:
-                raise TypeError(f"{one.tool.name}: its plan relies on what precondition() doesn't read again")
-            planned.append(Planned(one, plan, relied_on))
+            planned.append(await _planned(executor, tx, one, call))
         except ToolRefused as error:
             refusals.append(refusal(one.call, "arguments_invalid", error.detail, error.pointer))
     if refusals:
         raise CallsRefused(refusals)
     return planned
+
+
+async def _planned(executor: Executor, tx: Tx, one: Accepted, call: Call) -> Planned:
+    """Raises ToolRefused for arguments the tool won't take, ToolFailed for a tool that fails."""
+    refused: ToolRefused | None = None
+    async with Guarded():
+        try:
+            plan = await executor.plan(tx, call)
+            relied_on = canonical.plain(await executor.precondition(tx, call))
+            if plan.precondition and canonical.plain(plan.precondition) != relied_on:
+                raise TypeError(f"{one.tool.name}: its plan relies on what precondition() doesn't read again")
+            return Planned(one, plan, relied_on)
+        except ToolRefused as error:
+            refused = error  # not a failure: told to the model with its pointer, outside the guard
+    raise refused
 
 
 async def _is_stored(tx: Tx, run: Run, one: Accepted) -> bool:
