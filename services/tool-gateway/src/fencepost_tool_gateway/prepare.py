@@ -43,8 +43,8 @@ async def prepare(
     """All calls prepared, or none.
 
     Raises CallsRefused, FenceLost, Tampered, Refused simulation, Conflict prepare_differs | withdrawn |
-    rejected | reconcile | not_approved | approval_expired | catalog_mismatch | catalog_revoked | tool_failed |
-    timeout.
+    rejected | reconcile | not_approved | approval_expired | catalog_mismatch | catalog_revoked |
+    tool_failed | timeout.
     """
     tenant = await gateway.tenant_of(fence.run_id)
     try:
