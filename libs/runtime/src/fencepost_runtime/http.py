@@ -1,10 +1,13 @@
 """HTTP clients with an end: every phase has a time-out, and a request has an id."""
 
+from __future__ import annotations
+
 import re
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from uuid import UUID
 
-import httpx
+if TYPE_CHECKING:
+    import httpx
 
 REQUEST_ID_HEADER: Final = "X-Request-Id"
 CONNECT_SECONDS: Final = 2.0  # services are near each other: longer means nobody listens
@@ -27,6 +30,8 @@ def http_client(
 
     an address that was allowed must not lead to one that wasn't.
     """
+    import httpx  # 6 MB that only who calls others should pay
+
     return httpx.AsyncClient(
         base_url=base_url,
         timeout=httpx.Timeout(timeout_seconds, connect=CONNECT_SECONDS, pool=timeout_seconds),

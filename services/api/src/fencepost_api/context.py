@@ -43,7 +43,6 @@ class Api:
     tickets: Tickets
     runs: RunHub
     feed: FeedHub
-    database_url: str
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     # All clients of a restarted replica come back at once: they wait in turn here, not for a connection,
     # where waiting too long is a refusal, and an EventSource takes one refusal as final.

@@ -51,7 +51,6 @@ def build_api(
         tickets=Tickets(_ticket_keys(settings), clock),
         runs=runs,
         feed=FeedHub(store, clock, runs.on_move),
-        database_url=settings.database_url,
         stop=stop,
         limits=limits or Limits(body_bytes=settings.max_body_bytes),
         cors_origins=settings.cors_origins,
