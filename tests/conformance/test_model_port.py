@@ -1,4 +1,4 @@
-"""The model port's suite: every adapter yields deltas that assemble to the same answers, and fails the same way.
+"""The model port's suite: adapters yield deltas that assemble to the same answers, and fail the same way.
 
 The OpenAI-compatible adapter speaks to a scripted server over real HTTP (cases ST-1, ST-4, ST-5).
 """

@@ -25,6 +25,8 @@ from tests.support.eventually import eventually
 from tests.support.postgres import Database
 from tests.support.worker_runs import Runs, opened_runs, writing
 
+BLOCKED = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+
 
 @pytest.fixture
 async def runs(database: Database) -> AsyncIterator[Runs]:
@@ -130,12 +132,13 @@ async def test_i07_a_write_that_has_the_row_first_makes_the_take_over_wait(
     async with await psycopg.AsyncConnection.connect(database.dsn("worker")) as first:
         await first.execute("SELECT 1 FROM agent.runs WHERE id = %s FOR NO KEY UPDATE", (one.run.id,))
         await first.execute(
-            "INSERT INTO langgraph.checkpoints (run_id, thread_id, checkpoint_id, tenant_id, revision, serde, body)"
+            "INSERT INTO langgraph.checkpoints"
+            " (run_id, thread_id, checkpoint_id, tenant_id, revision, serde, body)"
             " VALUES (%(id)s, %(id)s, 'c1', %(tenant)s, 1, 'msgpack', '')",
             {"id": one.run.id, "tenant": one.run.tenant_id},
         )
         taking = asyncio.ensure_future(take_over(runs, one.run.id))
-        blocked = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'UPDATE agent.runs%%'"
+        blocked = f"{BLOCKED} AND query LIKE 'UPDATE agent.runs%%'"
         await eventually(lambda: runs.fetch(blocked))
         assert not taking.done()
         await first.commit()
@@ -151,7 +154,7 @@ async def test_a_busy_run_is_sent_by_itself_the_third_time_and_waits(runs: Runs,
     ):
         await rival.execute("SELECT 1 FROM agent.runs WHERE id = %s FOR NO KEY UPDATE", (one.run.id,))
         waiting = asyncio.ensure_future(writer.write(RunWrites(one.fence, checkpoint("c1"))))
-        blocked = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'fencepost-writer'"
+        blocked = f"{BLOCKED} AND application_name = 'fencepost-writer'"
         await eventually(lambda: runs.fetch(blocked))
         await rival.rollback()
         await waiting
@@ -217,7 +220,8 @@ async def test_a_broken_connection_is_replaced_and_nothing_is_written_twice(
     async with writing(database) as writer:
         await writer.write(RunWrites(one.fence, checkpoint("c1")))
         await runs.fetch(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'fencepost-writer'"
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE application_name = 'fencepost-writer'"
         )
         await writer.write(RunWrites(one.fence, checkpoint("c2")))
     assert await stored(runs, one.run.id) == ["c1", "c2"]

@@ -104,7 +104,7 @@ async def snapshot(bench: Bench, run_id: UUID) -> list[tuple[object, ...]]:
 
 
 async def thaw(worker: WorkerProcess) -> None:
-    """Wake the zombie and wait until it let go: refused, or finding that the very ending is recorded already."""
+    """Wake the zombie and wait until it let go: refused, or finding its very ending recorded already."""
     seen = len(worker.log.read_text())
     words = ("run.fence_refused", "run.taken", "run.dropped", "run.left")
     worker.signal(signal.SIGCONT)

@@ -25,7 +25,8 @@ async def test_i03_every_checkpoint_of_a_run_is_under_its_own_id(bench: Bench) -
         run_id = await bench.runs.queued("remind me")
         await bench.asked(run_id)
     rows = await bench.runs.fetch(
-        "SELECT run_id, thread_id FROM langgraph.checkpoints UNION SELECT run_id, thread_id FROM langgraph.writes"
+        "SELECT run_id, thread_id FROM langgraph.checkpoints"
+        " UNION SELECT run_id, thread_id FROM langgraph.writes"
     )
     assert rows == [(run_id, run_id)]
 
@@ -90,7 +91,7 @@ async def test_i17_a_waiting_run_that_is_replayed_asks_the_same_question(bench: 
 
 
 async def test_ap6_a_decision_between_the_look_and_the_parking_is_not_slept_through(bench: Bench) -> None:
-    """The question is open already when the run is claimed again; the decision lands while it is about to park."""
+    """The question is open when the run is claimed again; the decision lands while it is about to park."""
     bench.model.answer(tool_answer("life.create_reminder", REMIND))
     async with bench.working() as _:
         run_id = await bench.runs.queued("remind me")
@@ -143,7 +144,7 @@ async def test_i18_no_request_goes_out_with_an_unpaired_call() -> None:
 
 
 async def test_lg4_a_conversation_with_a_broken_run_goes_on_with_every_call_answered(bench: Bench) -> None:
-    """Two calls; the first is done, the worker dies before the second; the run is cancelled; a new message."""
+    """Two calls; the first is done, the worker dies before the second; cancelled; then a new message."""
     conversation = bench.runs.ids.uuid7()
     other = {"amount": "5", "currency": "CNY"}
     bench.model.answer([
@@ -195,10 +196,10 @@ def test_lg4_an_effect_that_had_started_is_said_to_be_unknown() -> None:
 
 async def insert_action(bench: Bench, run_id: UUID, index: int, tool: str, arguments: dict[str, str]) -> None:
     await bench.runs.run(
-        "INSERT INTO agent.actions (run_id, index, n, tenant_id, tool, tool_version, catalog_fp, arguments, arguments_hash,"
-        " author, risk, effect_class, approval, preview, change, precondition, token_id, token_key_id, token_mac,"
-        " token_expires_at) SELECT id, %s, 1, tenant_id, %s, '1', catalog_fp, %s, 'h', user_id, 'medium', 'local', true,"
-        " '{}', '{}', '{}', gen_random_uuid(), 'k', '', now() FROM agent.runs WHERE id = %s",
+        "INSERT INTO agent.actions (run_id, index, n, tenant_id, tool, tool_version, catalog_fp, arguments,"
+        " arguments_hash, author, risk, effect_class, approval, preview, change, precondition, token_id,"
+        " token_key_id, token_mac, token_expires_at)"
+        " SELECT id, %s, 1, tenant_id, %s, '1', catalog_fp, %s, 'h', user_id, 'medium', 'local', true, '{}', '{}', '{}', gen_random_uuid(), 'k', '', now() FROM agent.runs WHERE id = %s",
         index,
         tool,
         json.dumps(arguments),
@@ -209,8 +210,8 @@ async def insert_action(bench: Bench, run_id: UUID, index: int, tool: str, argum
 async def insert_effect(bench: Bench, run_id: UUID, index: int, tool: str, state: str) -> None:
     await bench.runs.run(
         "INSERT INTO agent.effects (effect_key, run_id, root_run_id, tenant_id, index, n, tool, class, state,"
-        " arguments_hash, request, result) SELECT id || ':action:' || %s || ':commit', id, root_run_id, tenant_id, %s, 1,"
-        " %s, 'local', %s, 'h', '', '{\"ok\": true}' FROM agent.runs WHERE id = %s",
+        " arguments_hash, request, result)"
+        " SELECT id || ':action:' || %s || ':commit', id, root_run_id, tenant_id, %s, 1, %s, 'local', %s, 'h', '', '{\"ok\": true}' FROM agent.runs WHERE id = %s",
         index,
         index,
         tool,

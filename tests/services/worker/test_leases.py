@@ -81,7 +81,7 @@ async def expired(bench: Bench) -> bool:
 
 
 async def test_pg1_a_stuck_event_loop_loses_its_lease_and_notices(bench: Bench) -> None:
-    """The heartbeat doesn't keep alive what a stuck loop can't finish; the old worker's next write is refused."""
+    """The heartbeat keeps nothing alive that a stuck loop can't finish; its next write is refused."""
     run_id = await bench.runs.queued("hi")
     bench.runs.lease = LEASE
     async with Beating(bench) as beating:

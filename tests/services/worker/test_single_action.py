@@ -1,4 +1,4 @@
-"""The main job on the worker's side: calls proposed, decided one by one, committed once, one final message."""
+"""The main job, worker's side: calls proposed, decided one by one, committed once, one final message."""
 
 from __future__ import annotations
 

@@ -101,11 +101,24 @@ async def asked(tx: Tx, run_id: UUID, kind: str, index: int, n: int) -> RowMappi
     return await tx.row("asked_interrupt", run_id=run_id, kind=kind, index=index, n=n)
 
 
-async def effects_of(tx: Tx, run_id: UUID) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The run's completed effects, and those whose outcome isn't known."""
-    completed = [dict(row) for row in await tx.rows("completed_effects", run_id=run_id)]
-    unsettled = [dict(row) for row in await tx.rows("unsettled_effects", run_id=run_id)]
-    return completed, unsettled
+@dataclass(frozen=True, slots=True)
+class EndingFacts:
+    """A run's effects and usage as stored. unsettled: `started`, `unknown` or `needs_human`."""
+
+    completed: tuple[dict[str, Any], ...]
+    unsettled: tuple[dict[str, Any], ...]
+    usage: dict[str, int]
+
+
+async def ending_facts(tx: Tx, run_id: UUID) -> EndingFacts:
+    """Effects that completed or aren't settled, and usage. The run's row is held by the caller."""
+    row = await tx.row("ending_facts", run_id=run_id)
+    effects: list[dict[str, Any]] = row["effects"] if row is not None else []
+    return EndingFacts(
+        tuple(e for e in effects if e["state"] == "completed"),
+        tuple(e for e in effects if e["state"] != "completed"),
+        row["usage"] if row is not None else {},
+    )
 
 
 async def is_recorded(tx: Tx, run_id: UUID, message_id: UUID) -> bool:

@@ -123,11 +123,6 @@ def _holds(run: Run, fence: Fence, now: Any) -> bool:
     return True
 
 
-async def usage(tx: Tx, run_id: UUID) -> dict[str, int]:
-    row = await tx.row("usage_of_run", run_id=run_id)
-    return {name: int(value) for name, value in row.items()} if row is not None else {}
-
-
 async def turns_before(tx: Tx, run: Run, limit: int) -> Sequence[RowMapping]:
     """Messages of the conversation before this run's own."""
     return await tx.rows(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from fencepost_contracts.graphs import GraphDefinition, Manifest
@@ -52,6 +53,7 @@ class Binder:
     manifest: Manifest
     served: Sequence[str]
     _catalogs: tuple[float, Mapping[str, str]] = (float("-inf"), {})
+    _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
     def versions(self) -> list[str]:
@@ -126,11 +128,13 @@ class Binder:
         return Bound(self.definitions[versions.graph], manifest, catalog, modules)
 
     async def _published(self) -> Mapping[str, str]:
-        now = self.clock.monotonic()
-        if now - self._catalogs[0] >= CATALOGS_FOR_SECONDS:
-            async with self.store.transaction() as tx:
-                self._catalogs = (now, await bindings.newest_catalogs(tx))
-        return self._catalogs[1]
+        """Asked once a second at most, by one of all that wait for it."""
+        async with self._asking:
+            now = self.clock.monotonic()
+            if now - self._catalogs[0] >= CATALOGS_FOR_SECONDS:
+                async with self.store.transaction() as tx:
+                    self._catalogs = (now, await bindings.newest_catalogs(tx))
+            return self._catalogs[1]
 
 
 async def _recovery_checks(tx: Tx, claim: Claim, bound: Bound | Broken) -> list[dict[str, str]]:
@@ -138,7 +142,7 @@ async def _recovery_checks(tx: Tx, claim: Claim, bound: Bound | Broken) -> list[
 
     Unpaired calls need no look here: every request is paired when it is made (I18).
     """
-    _, unsettled = await bindings.effects_of(tx, claim.run.id)
+    unsettled = (await bindings.ending_facts(tx, claim.run.id)).unsettled
     broken = bound if isinstance(bound, Broken) else None
     return [
         {

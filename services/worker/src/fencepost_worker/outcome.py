@@ -13,28 +13,27 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
-from fencepost_domain.decision import Decision, Finalization, FinalMessage
-from fencepost_domain.endings import decide_drained, decide_finalize, stopped
+from fencepost_domain.decision import Decision
+from fencepost_domain.endings import decide_drained, decide_finalize
 from fencepost_domain.errors import FenceLost, Unavailable
 from fencepost_domain.fence import Fence, FenceKind
 from fencepost_domain.retry import backoff
-from fencepost_domain.run import Run, check_fence
-from fencepost_domain.termination import Ending, Standing, decide_termination
+from fencepost_domain.run import check_fence
 from fencepost_domain.vocabulary import Reason, RunStatus, Stop
 from fencepost_domain.waits import decide_defer, decide_paused, decide_reroute
 from fencepost_runtime.failpoints import ahit
-from fencepost_store import bindings, model_calls
+from fencepost_store import bindings
+from fencepost_store.bindings import EndingFacts
 from fencepost_store.interrupts import NewInterrupt, open_and_park
 from fencepost_store.record import record
 from fencepost_store.runs import Locked, lock_run, settled
 from fencepost_store.transaction import Store, Tx
 
+from fencepost_worker.ending import End, broken, drained, proposed
 from fencepost_worker.engine.port import Broken, Deferred, Finished, Outcome, Parked, Paused, Rerouted
 from fencepost_worker.flow.step import Question
-from fencepost_worker.flow.wording import explain, nothing_done, stopped_text
 from fencepost_worker.holding import Held
 
-DECIDED_BY: Final = "termination"
 TRIES: Final = 4
 RETRY_SECONDS: Final = 0.2
 DRAIN_POLL_SECONDS: Final = 0.2
@@ -70,81 +69,30 @@ class Recorder:
     # ── endings ─────────────────────────────────────────────────────────────────────────────────────
 
     async def _finish(self, held: Held, message_id: UUID, proposal: Mapping[str, Any]) -> None:
-        async def work(tx: Tx, locked: Locked) -> None:
-            _, unsettled = await bindings.effects_of(tx, locked.run.id)
-            ending = Ending(RunStatus(proposal["status"]), Reason(proposal["reason"]), proposal["code"])
-            text, explanation = proposal["text"], proposal["explanation"]
-            if unsettled and ending.status in (RunStatus.SUCCEEDED, RunStatus.PARTIALLY_SUCCEEDED):
-                ending = decide_termination(Standing(answered=True, unsettled=len(unsettled)))
-                explanation = explain(ending, locked.run.locale)
-                text = f"{explanation}\n{text}"
-            await self._end(
-                tx, locked, held.fence, ending, message_id, text, explanation, proposal["left_undone"]
-            )
-
-        await self._ending(held, message_id, work)
+        await self._ending(
+            held, message_id, lambda facts, locale: proposed(proposal, facts, locale, message_id)
+        )
 
     async def _break(self, held: Held, reason: Reason, code: str, detail: str) -> None:
         message_id = self.store.ids.uuid7()
 
-        async def work(tx: Tx, locked: Locked) -> None:
-            completed, unsettled = await bindings.effects_of(tx, locked.run.id)
-            done = [e for e in completed if e["state"] == "completed"]
-            standing = Standing(
-                failure=reason, failure_code=code, completed=len(done), unsettled=len(unsettled)
-            )
-            ending = decide_termination(standing)
-            if reason is Reason.VERSION_REVOKED:
-                ending = Ending(RunStatus.BLOCKED, reason, code)
-            locale = locked.run.locale
-            explanation = explain(ending, locale)
-            text = (
-                nothing_done(reason, locale)
-                if not (done or unsettled)
-                else stopped_text(explanation, done, unsettled, locale)
-            )
-            await self._end(tx, locked, held.fence, ending, message_id, text, explanation, (), detail)
+        def say(facts: EndingFacts, locale: str) -> End:
+            return broken(reason, code, detail, facts, locale, message_id)
 
-        await self._ending(held, message_id, work)
+        await self._ending(held, message_id, say)
 
-    async def _end(
-        self,
-        tx: Tx,
-        locked: Locked,
-        fence: Fence,
-        ending: Ending,
-        message_id: UUID,
-        text: str,
-        explanation: str,
-        left_undone: Any,
-        detail: str = "",
-    ) -> None:
-        finalization = Finalization(
-            ending.status,
-            ending.reason,
-            explanation,
-            DECIDED_BY,
-            code=ending.code,
-            evidence={"detail": detail} if detail else {},
-            left_undone=tuple(left_undone),
-            unconfirmed_effects=tuple((await bindings.effects_of(tx, locked.run.id))[1]),
-            usage=await model_calls.usage(tx, locked.run.id),
-        )
-        message = FinalMessage(message_id, text)
-        await record(
-            tx, locked.run, decide_finalize(locked.run, fence, finalization=finalization, message=message)
-        )
-
-    async def _ending(self, held: Held, message_id: UUID, work: Work) -> None:
+    async def _ending(self, held: Held, message_id: UUID, say: Callable[[EndingFacts, str], End]) -> None:
         async def was_recorded(tx: Tx) -> bool:
             return await bindings.is_recorded(tx, held.fence.run_id, message_id)
 
-        async def with_failpoint(tx: Tx, locked: Locked) -> None:
+        async def work(tx: Tx, locked: Locked) -> None:
             check_fence(locked.run, held.fence, FenceKind.RECORD, locked.now)
-            await work(tx, locked)
+            finalization, message = say(await bindings.ending_facts(tx, locked.run.id), locked.run.locale)
+            decision = decide_finalize(locked.run, held.fence, finalization=finalization, message=message)
+            await record(tx, locked.run, decision)
             await ahit("worker.finalize.before_commit")
 
-        await self._acknowledged(held.fence, with_failpoint, was_recorded)
+        await self._acknowledged(held.fence, work, was_recorded)
         await ahit("worker.finalize.after_commit")
 
     # ── waiting, deferring, handing over ────────────────────────────────────────────────────────────
@@ -246,7 +194,9 @@ class Recorder:
             check_fence(run, fence, FenceKind.DRAIN, locked.now)
             if not await settled(tx, run) and held.clock.monotonic() < ends:
                 return
-            await record(tx, run, await _drained(tx, run, fence, message_id))
+            facts = await bindings.ending_facts(tx, run.id)
+            finalization, message = drained(run.stop or Stop.CANCEL, facts, run.locale, message_id)
+            await record(tx, run, decide_drained(run, fence, finalization=finalization, message=message))
             await ahit("worker.drain.before_commit")
             ended = True
 
@@ -301,19 +251,3 @@ def _interrupt(interrupt_id: UUID, question: Question, now: datetime) -> NewInte
         risk=question.risk,
         **expiry,
     )
-
-
-async def _drained(tx: Tx, run: Run, fence: Fence, message_id: UUID) -> Decision:
-    completed, unsettled = await bindings.effects_of(tx, run.id)
-    stop = run.stop or Stop.CANCEL
-    finalization = stopped(stop, "", "worker")
-    explanation = explain(Ending(finalization.status, finalization.reason), run.locale)
-    finalization = stopped(
-        stop,
-        explanation,
-        "worker",
-        unconfirmed_effects=tuple(unsettled),
-        usage=await model_calls.usage(tx, run.id),
-    )
-    text = stopped_text(explanation, completed, unsettled, run.locale)
-    return decide_drained(run, fence, finalization=finalization, message=FinalMessage(message_id, text))

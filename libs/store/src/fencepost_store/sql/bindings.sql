@@ -47,25 +47,18 @@ SELECT id, status, resolution, resolved_by
    AND index = :index
    AND n = :n;
 
--- unsettled_effects --
--- Why: what a finalization must name: effects of the run whose outcome isn't known.
--- Locks: none.  Clock: none.
--- Result: a row per effect.
-SELECT effect_key, index, tool, state
-  FROM agent.effects
- WHERE run_id = :run_id
-   AND state IN ('started', 'unknown', 'needs_human')
- ORDER BY index;
-
--- completed_effects --
--- Why: what a finalization may say was done.
--- Locks: none.  Clock: none.
--- Result: a row per effect.
-SELECT effect_key, index, tool, state, result
-  FROM agent.effects
- WHERE run_id = :run_id
-   AND state = 'completed'
- ORDER BY index;
+-- ending_facts --
+-- Why: what a finalization says was done, what it must name as unconfirmed, and what was used.
+-- Locks: none (the run's row is held).  Clock: none.
+-- Result: one row.
+SELECT (SELECT coalesce(jsonb_agg(jsonb_build_object('effect_key', e.effect_key, 'index', e.index, 'tool', e.tool,
+                                                     'class', e.class, 'state', e.state) ORDER BY e.index), '[]')
+          FROM agent.effects e
+         WHERE e.run_id = :run_id AND e.state IN ('completed', 'started', 'unknown', 'needs_human')) AS effects,
+       (SELECT jsonb_build_object('model_calls', count(*), 'input_tokens', coalesce(sum(c.input_tokens), 0),
+                                  'output_tokens', coalesce(sum(c.output_tokens), 0))
+          FROM agent.model_calls c
+         WHERE c.run_id = :run_id) AS usage;
 
 -- finalization_is --
 -- Why: an answer lost after COMMIT is asked for by the final message's own id.

@@ -55,14 +55,6 @@ WITH settled AS (
 )
 SELECT late FROM settled;
 
--- usage_of_run --
--- Why: what the run's finalization says it used.
--- Locks: none.  Clock: none.
--- Result: one row.
-SELECT count(*) AS model_calls, coalesce(sum(input_tokens), 0) AS input_tokens, coalesce(sum(output_tokens), 0) AS output_tokens
-  FROM agent.model_calls
- WHERE run_id = :run_id;
-
 -- conversation_turns --
 -- Why: what was said before this run in its conversation, oldest first.
 -- Locks: none.  Clock: none.

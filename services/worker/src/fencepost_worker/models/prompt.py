@@ -13,8 +13,9 @@ _RULES: Final = (
     "- ask one short question with the tool `ask` when a time, an amount, a recipient or a choice is missing"
     " or unsure. Never invent one.{hand_over}\n"
     "Rules: use tool names exactly as given. Never pass who the user is, their tenant or a conversation as an"
-    " argument. Nothing is done until the user has approved it: never say that something was done. If part"
-    " of the request belongs to another module, do your part and name the rest in `left_undone` of `respond`.\n"
+    " argument. Nothing is done until the user has approved it: never say that something was done. If"
+    " part of the request belongs to another module, do your part and name the rest in `left_undone` of"
+    " `respond`.\n"
     "Now, for every relative time: {now}. Time zone: {zone}. Currency when none is written: {currency}."
 )
 _HAND_OVER: Final = (
