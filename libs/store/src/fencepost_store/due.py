@@ -11,7 +11,7 @@ from psycopg.rows import dict_row
 from fencepost_store.raw import raw
 
 CONNECT_SECONDS: Final = 3
-NO_REMINDERS: Final = "false"
+NO_REMINDERS: Final = ""
 
 
 class DueConnection:
@@ -47,7 +47,7 @@ class DueConnection:
         if self._reminders == NO_REMINDERS:
             cursor = await self._connection.execute(raw("reminders_are_here"))
             if (row := await cursor.fetchone()) and row["here"]:
-                self._reminders = raw("are_reminders_due")
+                self._reminders = f" UNION ALL ({raw('are_reminders_due')})"
         return self._connection
 
     async def drop(self) -> None:
