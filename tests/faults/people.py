@@ -32,6 +32,7 @@ class Person:
     client: AsyncClient
     tenant: str
     mark: str = ""  # said with everything, where a provider's log must tell runs apart
+    patience: float = PATIENCE  # seconds for whatever is waited for
     reminders: list[str] = field(default_factory=list)
     entries: list[str] = field(default_factory=list)
     endings: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -112,10 +113,12 @@ class Person:
 
     async def ask(self, text: str, zone: str | None = ZONE, **rest: Any) -> View:
         key, said = str(uuid4()), f"{text} {self.mark}".strip()
-        return await patiently(lambda: self.client.create_run(said, idempotency_key=key, zone=zone, **rest))
+        return await self._patiently(
+            lambda: self.client.create_run(said, idempotency_key=key, zone=zone, **rest)
+        )
 
     async def look(self, run: View) -> View:
-        return await patiently(lambda: self.client.get_run(run["id"]))
+        return await self._patiently(lambda: self.client.get_run(run["id"]))
 
     async def asked(self, run: View, kind: str = "approval") -> View:
         """The run when it waits for its person with an open question of this kind."""
@@ -127,7 +130,8 @@ class Person:
 
     async def decide(self, run: View, **resolution: Any) -> None:
         key = str(uuid4())
-        await patiently(lambda: self.client.resolve(run["interrupt"]["id"], resolution, idempotency_key=key))
+        interrupt = run["interrupt"]["id"]
+        await self._patiently(lambda: self.client.resolve(interrupt, resolution, idempotency_key=key))
 
     async def cancel(self, run: View) -> None:
         await self.verb(run, "cancel")
@@ -136,7 +140,7 @@ class Person:
         """cancel, pause, resume: asked again, each is the same. `run_finished`: the first ask ended it."""
         key = str(uuid4())
         try:
-            await patiently(lambda: self.client.get(run_verb(run["id"], verb, key)))
+            await self._patiently(lambda: self.client.get(run_verb(run["id"], verb, key)))
         except ApiError as error:
             if error.code != "run_finished":
                 raise
@@ -151,7 +155,7 @@ class Person:
         return ended
 
     async def _until(self, run: View, enough: Callable[[View], bool], right: Callable[[View], bool]) -> View:
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + self.patience
         while not enough(view := await self.look(run)):
             stuck = is_settled(view) and view["status"] not in ("waiting", "paused")
             assert not stuck and time.monotonic() < end, f"run {run['id']} is still {dict(view)}"
@@ -191,7 +195,8 @@ async def patiently(ask: Callable[[], Awaitable[View]], seconds: float = PATIENC
         try:
             return await ask()
         except (Unreachable, ApiError) as error:
-            passing = isinstance(error, Unreachable) or error.status >= 500 or error.status == 429
+            # 401: the host's clock jumped, and a good token looks expired or not yet valid.
+            passing = isinstance(error, Unreachable) or error.status >= 500 or error.status in (401, 429)
             if not (passing or getattr(error, "code", "") == "request_in_progress") or time.monotonic() > end:
                 raise
         await asyncio.sleep(0.2)
