@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Final
 
 from fencepost_intents.answers import with_answers, zone_of
-from fencepost_intents.intent.chat import is_small_talk
+from fencepost_intents.intent.chat import is_about_us, is_small_talk
 from fencepost_intents.intent.clauses import split
 from fencepost_intents.intent.ledger_words import category_of, reports_money
 from fencepost_intents.intent.outline import outline
@@ -60,6 +60,9 @@ def detect(
     currency = next((one.said.strip().upper() for one in answers if one.slot == "currency"), None) or currency
     reading = read(text, reference, zone, locale, currency, holidays)
     shape = _outline(reading)
+    if is_about_us(reading.masked.strip(" ,.!。\n")[:120], reading.zh):
+        part = IntentPart("chat", (0, len(text)), confidence=0.6)
+        return _result(reading, (part,), {}, fallback=True)
     if not shape.requests:
         return _without_request(reading, shape)
     parts: list[IntentPart] = []
@@ -116,11 +119,11 @@ def _parts(
         return found
     used: Located | None = None
     if intent == "reminder.create":
-        slots, missing, used, pieces = create_slots(reading, request)
-        if isinstance(slot := slots.get("time"), TimeResult):
-            for piece in pieces:
-                times[(piece.start, piece.end)] = slot
-            missing = (*_zone_missing(reading, slot, used), *missing)
+        slots, missing, own = create_slots(reading, request)
+        if own is not None:
+            used = own.located
+            times.update({(piece.start, piece.end): own.result for piece in own.pieces})
+            missing = (*_zone_missing(reading, own.result, used), *missing)
     elif intent == "reminder.list":
         slots, missing = find_slots(reading, request)
     elif intent == "reminder.cancel":

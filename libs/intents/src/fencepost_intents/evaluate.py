@@ -51,6 +51,20 @@ class Report:
     def accuracy(self) -> float:
         return self.right / self.rows if self.rows else 0.0
 
+    def __str__(self) -> str:
+        """For a terminal: the numbers, the confusion by intent, and every miss."""
+        lines = [
+            f"rows {self.rows}, right {self.right} ({self.accuracy:.1%})",
+            f"wrong and sure {self.wrong_and_sure}",
+            f"asked or handed on {self.asked}",
+            "expected intent -> given: rows",
+        ]
+        lines += [
+            f"  {wanted} -> {given}: {count}" for (wanted, given), count in sorted(self.confusion.items())
+        ]
+        lines += [f"{'WRONG' if one.sure else 'asked'} {one.id} {one.text}: {one.why}" for one in self.misses]
+        return "\n".join(lines)
+
     def to_json(self) -> dict[str, Any]:
         return {
             "rows": self.rows,

@@ -1,12 +1,12 @@
 """One pass over the normal form: tokens of one-character kinds, so that rules are patterns over kinds.
 
-n number, o ordinal, h half, a "a", k quarter, # "a few", T clock (9:30),
-L written date (2026-03-05), D relative day, W weekday, V sat/sun/wed, M month name, U may/march, P part of day, E weekend, H holiday,
-p this/next/last, q relative year, u unit, g 个, m 月, d 日/号, y 年, c 点/o'clock, f 分, k 刻,
-x am/pm or ten-day third, X edge of a period (月底), ^ "end of", A after, B before, G ago,
-I in, N within, b by, t to, F from, v starting, w until, & and, s glue, @ at, R every, r every other, Q daily, z times,
-4 for, e except, O excepted, l lunar, i 初三, j 正月, S "half past", ~ short of, Z zone, C currency, K 块,
-J 毛/cents, ! minus, * "and some", comma, brackets, and . for everything else.
+Numbers: n number, o ordinal, h half, k quarter, a "a", # "a few", * "and some", ! minus, ~ short of.
+Written: T clock (9:30), L date (2026-03-05).  Days: D relative day, W weekday, V sat/sun/wed, M month name,
+U may/march, E weekend, H holiday, l lunar, i 初三, j 正月, X edge of a period (月底), ^ "end of".
+Relative: p this/next/last, q relative year, A after, B before, G ago, I in, N within, F from, t to, b by.
+Units: u unit, g 个, m 月, d 日, y 年, c 点, f 分, x am/pm or ten-day third, S "half past", P part of day.
+Repetition: R every, r every other, Q daily, z times, 4 for, v starting, w until, e except, O excepted.
+Money: C currency, K 块, J 毛 and cents.  Rest: Z zone, & and, s glue, @ at, comma, brackets, . all else.
 """
 
 from __future__ import annotations

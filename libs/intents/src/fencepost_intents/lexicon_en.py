@@ -125,7 +125,7 @@ WORDS: Final[dict[str, Entry]] = {
     **_each("n2", "couple|couple of|a couple of|a couple", 2), **_each("n2", "dozen", 12), **_each("#", "few|several|a few|the few"),
     # No time in these
     **_each(".", "the sun|secondhand|second hand|per second|last time|next time|this time|one more time|at all|at least|at most|at home|at work|at school|in the end"),
-    **_each(".", "second thought|may i|may be|may have|first of all|march to|a lot|a bit|a little|a few words|on time|in time|in order|due to|as well|all day"),
+    **_each(".", "per night|a night|per day|per week|per month|per hour|per year|second thought|may i|may be|may have|first of all|march to|a lot|a bit|a little|a few words|on time|in time|in order|due to|as well|all day"),
     **_each(".", "good morning|good afternoon|good evening|good night|goodnight|happy new year|merry christmas|happy halloween|happy thanksgiving|happy easter"),
     **_each(".", "time to|from home|to do|to-do|todo|to the|every time|everyone|everything|each other|each time|half price|one of|which one|this one|that one|no one|someone|any one|one another|the one|day off|days off|to be|to go|to get|to my|to me|to a"),
     **_each(".", "last name|first name|long time|what time|some time|this is|past due|in my|in our|in your|in a row|by the way|by email|by phone|by mail|by car|by bus|by train|by myself|the past|in person|for me|for my|between the|a second opinion|half of|early|wedding day"),

@@ -7,7 +7,7 @@ Pure functions, shared by who plans a reminder and who fires it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -57,16 +57,22 @@ def check_rule(rule: str) -> None:
     _rule(rule, datetime(2026, 1, 1), UTC)
 
 
-def next_occurrence(rule: str, dtstart: datetime, zone: str, after: datetime) -> datetime | None:
+def next_occurrence(
+    rule: str, dtstart: datetime, zone: str, after: datetime, exdates: Collection[datetime] = ()
+) -> datetime | None:
     """The first occurrence later than `after`, in UTC; None when the rule has ended.
 
-    dtstart, after: aware. Raises ValueError for a rule or zone that can't be read.
+    dtstart, after, exdates: aware; exdates are occurrences left out.
+    Raises ValueError for a rule or zone that can't be read.
     """
-    return next(occurrences_after(rule, dtstart, zone, after), None)
+    return next(occurrences_after(rule, dtstart, zone, after, exdates), None)
 
 
-def occurrences_after(rule: str, dtstart: datetime, zone: str, after: datetime) -> Iterator[datetime]:
-    """Occurrences later than `after` in UTC, each later than the one before."""
+def occurrences_after(
+    rule: str, dtstart: datetime, zone: str, after: datetime, exdates: Collection[datetime] = ()
+) -> Iterator[datetime]:
+    """Occurrences later than `after` in UTC, each later than the one before; exdates are left out."""
+    left_out = frozenset(exdates)
     place: tzinfo = UTC if _is_elapsed(rule) else ZoneInfo(zone)
     wall = _nearer(rule, dtstart, after).astimezone(place).replace(tzinfo=None)
     last = after
@@ -75,7 +81,8 @@ def occurrences_after(rule: str, dtstart: datetime, zone: str, after: datetime) 
         occurrence = local.replace(tzinfo=place, fold=0).astimezone(UTC)
         if occurrence > last:
             last = occurrence
-            yield occurrence
+            if occurrence not in left_out:
+                yield occurrence
 
 
 def _nearer(rule: str, dtstart: datetime, after: datetime) -> datetime:

@@ -26,7 +26,7 @@ _COMMAND_EN: Final = (
 _JOINT: Final = lazy(
     rf"(?P<strong>[。;!?\n]+|(?<![0-9a-z])\.(?=\s|$)|(?<=[a-z]{{3}})\.(?=\s|$)|(?:,\s*)?(?:然后|并且|同时|另外|还有|顺便|接着|此外|以及)(?:再|请|帮我)?"
     rf"|(?<![一用别要必])再(?={_COMMAND_ZH})|(?:,\s*)?\b(?:and )?(?:then|also|additionally|plus)\b(?= {_COMMAND_EN})|(?:,\s*)?\band (?={_COMMAND_EN}))"
-    rf"|(?P<weak>,(?!\d{{3}})(?!\s*(?:in|into) [a-z]+\s*[?.]?$)|、(?=.{{0,8}}\d)|(?:和|并)(?={_COMMAND_ZH}))"
+    rf"|(?P<weak>(?:(?<!\d),|,(?!\d))(?!\s*(?:in|into) [a-z]+\s*[?.]?$)|、(?=.{{0,8}}\d)|(?:和|并)(?={_COMMAND_ZH}))"
 )
 
 

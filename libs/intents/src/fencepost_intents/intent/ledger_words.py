@@ -16,14 +16,14 @@ _ZH_MOVED: Final = lazy(
     r"报销|吃了|喝了|还了|借给|捐了|打赏|红包|奖金|消费|一共|总共|共计|合计|支出|扣了|扣费|请客|随礼|份子钱|下单|订了|租了|打了|加了|看了|修了|剪了|洗了|AA|aa|(?:买|吃|喝|坐|打|交|充|付|加)[^,]{1,8}$"
 )
 _ZH_NOT_MOVED: Final = lazy(
-    r"想买|想要|想花|要买|打算|准备|计划|预算|如果|要是|多少|价格|售价|卖(?!了)|值(?:多少|得)|能不能|可以吗|吗[?]?$|[?]|以内|以下|之内|便宜|推荐|多贵|汇率|等于|换算|换成|兑换|股价|借我|左右的|级别|"
+    r"想|丢了|里面有|太低|太高|太少|太多|才\d|^一(?:个|件|杯|斤|瓶|本|张|只|条|台|部)|(?:块|元|毛)钱?(?:一|1|/|每)(?:斤|个|件|杯|瓶|本|张|次|米|平|公斤|份|箱|袋|天|月|年|小时)|要买|打算|准备|计划|预算|如果|要是|多少|价格|售价|卖(?!了)|值(?:多少|得)|能不能|可以吗|吗[?]?$|[?]|以内|以下|之内|便宜|推荐|多贵|汇率|等于|换算|换成|兑换|股价|借我|左右的|级别|"
     r"需要|应该|必须|得花|可能|大概要|还差|存款|余额|打折|优惠|折|起步价|起售|月薪|年薪|彩票|中奖|希望|梦想|就好了|什么|哪|不对|改成|应该是|记错|那笔|要花|得付|该付|待付|未付|没付|还没|别买|不买|不想|太贵|帮我转|给我转|转我|转账(?!了)|转给(?!了)"
 )
 _EN_MOVED: Final = lazy(
     r"\b(?:spent|paid|payed|bought|cost(?: me)?|costs me|purchased|donated|tipped|got|received|earned|made|withdrew|charged|ordered|gave|lent|sold|refunded|refund|reimbursed|splurged|dropped|shelled out|was|were|came to|expense|income|salary|paycheck|used|blew|spend|topped up|ran me|set me back|picked up|grabbed|rented|booked|subscribed|split)\b"
 )
 _EN_NOT_MOVED: Final = lazy(
-    r"\b(?:want|wanna|would like|i'd like|going to|gonna|plan to|planning|need|should|if|how much|how many|can i|could|can you|would|transfer|send|deposit|wire|budget|worth|price|prices|convert|exchange|will|under|less than|cheaper|around|per hour|hourly|owe|owes|afford|maybe|might|cheap|find|looking for|search|rate|win|won|lottery|lend me|what is|what's|is it|are there|does|do you|do they|minimum|limit|balance|have to|must|invoice|quote|order|book|move|withdraw|make a payment|pay my|pay the|pay off|bill is|due|wish|should be|wrong|change|save up|get me|buy me)\b|[?]|^\s*(?:did|have|has|do|does|is|are|am|was|were)\b"
+    r"\b(?:want|wanna|would like|i'd like|going to|gonna|plan to|planning|need|should|if|how much|how many|can i|could|can you|would|transfer|send|deposit|wire|budget|worth|price|prices|convert|exchange|will|under|less than|cheaper|around|per hour|hourly|owe|owes|afford|maybe|might|cheap|find|looking for|search|rate|win|won|lottery|lend me|what is|what's|is it|are there|does|do you|do they|minimum|limit|balance|have to|must|invoice|quote|order|book|move|withdraw|make a payment|pay my|pay the|pay off|bill is|due|venmo me|zelle me|send me|pay me|per (?:night|day|hour|month|week|year)|(?:an?|each|every) (?:month|hour|year|week|night)|(?:to|into|in) (?:usd|eur|euros?|dollars?|yen|jpy|rmb|cny|gbp|pounds|yuan|hkd|won|krw|cad|aud)|wish|should be|wrong|change|save up|get me|buy me)\b|[?]|^(?!.*\b(?:bought|paid|spent)\b).*\beach\b|^\s*(?:did|have|has|do|does|is|are|am|was|were)\b"
 )
 
 # category -> words; the first category whose word occurs wins, so narrow ones stand first.

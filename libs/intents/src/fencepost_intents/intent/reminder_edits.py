@@ -25,7 +25,7 @@ _ZH_CHANGE: Final = lazy(
 _EN_CHANGE: Final = lazy(r"\b(?:to|until|till|by|back|forward|for|from now)\b")
 _EARLIER: Final = lazy(r"提前|早|\b(?:forward|earlier|sooner|ahead|up by)\b")
 _VERBS: Final = lazy(
-    r"取消掉?|删除掉?|删掉|删了|删去|去掉|关掉|关闭|关了|移除|清空|清除|撤销|停掉|停止|不要了|把|将|掉|不用再?|别再?|不必再?|不需要再?|提醒我们?|我的|下一?个|一个|请|帮我|改(?:到|成|为|至|在)?|推迟(?:到)?|延后(?:到)?|提前(?:到)?|挪到?|调整?到?|修改|更改|一下|(?:的|了)$|"
+    r"取消掉?|删除掉?|删掉|删了|删去|去掉|关掉|关闭|关了|移除|清空|清除|撤销|停掉|停止|不要了|把|将|掉|不用再?|别再?|不必再?|不需要再?|提醒我们?|我的|下一?个|一个|都|请|帮我|改(?:到|成|为|至|在)?|推迟(?:到)?|延后(?:到)?|提前(?:到)?|挪到?|调整?到?|修改|更改|一下|(?:的|了)$|"
     r"\b(?:cancel|delete|remove|clear|erase|drop|dismiss|turn off|disable|take off|stop reminding me|stop reminding|stop|move|change|push|reschedule|postpone|delay|shift|update|edit|bring|modify|switch|snooze|adjust|my|the|that|this|all|of|about|for|to|back|forward|by|from|on|at|please|can you|could you|reminding me|me|i have|clear|wipe|cross|take|whole|set|until|a|an|up|out|off)\b"
 )
 
@@ -73,7 +73,7 @@ def _target(reading: Reading, window: Span, removed: list[Span]) -> SlotValue | 
 def change_slots(reading: Reading, request: Request) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Which reminder, and its new time (or how far it moves: a duration, negative for earlier)."""
     window = (request.start, request.end)
-    times = reading.times_in(window)
+    times = [piece for one in reading.times_in(window) for piece in _ends(one)]
     marker = _marker(reading, request, times)
     old = [one for one in times if one.end <= marker and not one.is_length]
     new = [one for one in times if one.start >= marker]
@@ -90,11 +90,22 @@ def change_slots(reading: Reading, request: Request) -> tuple[dict[str, Any], tu
     found = slots.get("time")
     if (
         not isinstance(found, TimeResult)
-        or found.kind in ("ambiguous", "date")
+        or found.kind == "ambiguous"
         or (found.kind == "span" and new[0].expr.clock is None)
     ):
         missing.append("time")
     return slots, tuple(missing)
+
+
+def _ends(located: Located) -> list[Located]:
+    """ "from 6 to 7" names the old time and the new one, not a span."""
+    expr = located.expr
+    if not expr.ranged or (expr.date_end is None and expr.clock_end is None):
+        return [located]
+    old = replace(expr, date_end=None, clock_end=None)
+    new = replace(expr, date=expr.date_end or expr.date, clock=expr.clock_end, date_end=None, clock_end=None)
+    middle = (located.start + located.end) // 2
+    return [Located(old, located.start, middle), Located(new, middle, located.end)]
 
 
 def _new_time(reading: Reading, request: Request, old: list[Located], new: list[Located]) -> TimeResult:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from fencepost_intents.intent import guards
@@ -30,7 +30,9 @@ _TIMER: Final = lazy(r"倒计时|计时|定时器|\btimers?\b|\bcountdown\b")
 _EVENT: Final = lazy(
     r"(?:会议|会面|电话会|碰头会|例会|面试|聚会|约会|见面|开会|会|日程|行程|活动|事件|meeting|appointment|appt|event|call with|conference|get-?together|lunch with|dinner with|interview|standup|1:1|one on one|one-on-one|calendar|schedule|agenda|diary|planner|schedule)$"
 )
-_CALENDAR: Final = lazy(r"日历|日程|行事历|to[- ]?do list|calendar|schedule|agenda|diary|planner")
+_CALENDAR: Final = lazy(
+    r"(?:加|添加|放|写|记|存|添)(?:到|进|入)|日历|日程|行事历|to[- ]?do list|calendar|schedule|agenda|diary|planner"
+)
 _ZH_VERB: Final = lazy(
     r"^(?:请|帮我|麻烦|给我|在?我?(?:的)?(?:日历|日程表?|行事历)(?:上|里|中)?|安排|预约|预定|创建|新建|添加|增加|加|设置?|定|约|组织|召集|建|记|放|一个|一场|个|场|一下|下|到|日历|日程|上|里|在|我的?|的|\s)+"
 )
@@ -41,7 +43,7 @@ _EN_PLACE: Final = lazy(
     r"\b(?:(?:on|to|in|into|onto) (?:my |the |our )?(?:calendar|schedule|agenda|diary|to[- ]?do(?: list)?|planner))\b"
 )
 _ZH_PLACE: Final = lazy(
-    r"(?:加|添加|放|写|记|存)?(?:到|进|入|在)(?:我的?)?(?:日历|日程表?|行事历|备忘录|待办|清单)(?:上|里|中)?"
+    r"(?:加|添加|放|写|记|存)?(?:到|进|入|在)(?:我的?)?(?:日历|日程表?|行事历|备忘录|待办|清单)(?:事项|清单|列表)?(?:上|里|中)?"
 )
 _ADVANCE_BEFORE: Final = lazy(r"(?:提前|提早|前|早)\s*$")
 _ADVANCE_AFTER: Final = lazy(
@@ -49,41 +51,64 @@ _ADVANCE_AFTER: Final = lazy(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class OwnTime:
+    """The reminder's time: the expression, the pieces of text it was said in, and what it reads as."""
+
+    located: Located
+    pieces: tuple[Located, ...]
+    result: TimeResult
+
+
 def create_slots(
     reading: Reading, request: Request
-) -> tuple[dict[str, Any], tuple[str, ...], Located | None, list[Located]]:
-    """Slots, what is missing, the time used, and the expressions it was made of."""
+) -> tuple[dict[str, Any], tuple[str, ...], OwnTime | None]:
+    """Slots, what is missing, and the time used."""
     window = (request.start, request.end)
-    is_timer = bool(_TIMER.search(reading.masked, *window))
-    used = own_time(reading, request, is_timer)
-    ahead = _advance(reading, request)
-    if ahead is not None:
-        used = [one for one in used if one is not ahead]
-    located = used[0] if used else None
-    for other in used[1:]:
-        located = joined(located, other) if located else other
+    own = _own(reading, request)
     slots: dict[str, Any] = {}
-    found: TimeResult | None = None
-    if ahead is not None:
-        located = _brought_forward(located, ahead) if located else None
-        used = [*used, ahead] if located else used
-    if located is not None:
-        found = reading.resolve(located, reading.setting(1, window))
-        slots["time"] = found
-    title = _title(reading, request, used)
+    if own is not None:
+        slots["time"] = own.result if own.located.expr.clock is None else _start_of(own.result)
+    title = _title(reading, request, list(own.pieces) if own else [])
     if title is None and (alarm := _ALARM.search(reading.masked, *window)):
         title = SlotValue(reading.text[alarm.start() : alarm.end()], alarm.span())
     if title is not None:
         slots["title"] = title
-    people = (
-        attendees(reading.text, reading.norm, window, reading.zh) if _is_event(reading, request) else None
-    )
-    if people is not None:
-        slots["attendees"] = people
+    if _is_event(reading, request):
+        people = attendees(reading.text, reading.norm, window, reading.zh)
+        slots |= {"attendees": people} if people is not None else {}
     missing = [] if title else ["title"]
-    if found is None or not is_settled(found, located):
+    if own is None or not is_settled(slots["time"], own.located):
         missing.append("time")
-    return slots, tuple(missing), located, used
+    return slots, tuple(missing), own
+
+
+def _own(reading: Reading, request: Request) -> OwnTime | None:
+    """The time put together of its pieces, brought forward where the words say so, and resolved."""
+    window = (request.start, request.end)
+    pieces = own_time(reading, request, bool(_TIMER.search(reading.masked, *window)))
+    ahead = _advance(reading, request)
+    pieces = [one for one in pieces if one is not ahead]
+    if not pieces:
+        return None
+    located = pieces[0]
+    for other in pieces[1:]:
+        located = joined(located, other)
+    if ahead is not None:
+        located, pieces = _brought_forward(located, ahead), [*pieces, ahead]
+    return OwnTime(located, tuple(pieces), reading.resolve(located, reading.setting(1, window)))
+
+
+def _start_of(found: TimeResult) -> TimeResult:
+    """A reminder of something that lasts is due when it begins; `times` keeps the whole span."""
+    if found.kind == "ambiguous":
+        return replace(found, candidates=tuple(_start_of(one) for one in found.candidates))
+    if found.kind != "span" or found.start is None:
+        return found
+    note = f"reminds at the beginning; it ends at {found.end}"
+    return replace(
+        found, kind="instant", value=found.start, start=None, end=None, inferred=(*found.inferred, note)
+    )
 
 
 def _advance(reading: Reading, request: Request) -> Located | None:
@@ -241,7 +266,7 @@ def _shell(reading: Reading, request: Request) -> list[Span]:
     spans += [
         (cue.start + found.start(), cue.start + found.end())
         for found in re.finditer(
-            r"(?:的)?(?:提醒|闹钟|闹铃|日程|行程|待办|备忘|事件|倒计时|计时器|定时器|行事历)|\b(?:reminders?|alarms?|timers?|to-?do|countdown)\b",
+            r"(?:的)?(?:提醒|闹钟|闹铃|日程|行程|待办|备忘|事件|倒计时|计时器|定时器|行事历)|\b(?:recurring |repeating |daily |weekly |new )?(?:reminders?|alarms?|timers?|to-?do|countdown)\b",
             words,
         )
     ]

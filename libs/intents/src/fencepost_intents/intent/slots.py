@@ -22,14 +22,15 @@ from fencepost_intents.result import AmountResult, SlotValue
 Slots = tuple[dict[str, Any], tuple[str, ...]]
 
 _ZH_SPENT: Final = lazy(
-    r"记(?:一|1)?(?:笔|账|个账|一下账|录一?笔|录一?下?)|费用|帮我|记一下|花了|花费了?|花掉|用了|付了|支付了?|一共|总共|共计|合计|添加|新增|(?:一)?[笔条](?:支出|收入)|支出|消费了?|我|了$|钱$|收到|给我|请|入账|AA|aa|每人|人均"
+    r"记(?:一|1)?(?:笔|账|个账|一下账|录一?笔|录一?下?)|费用|帮我|记一下|花了|花费了?|花掉|用了|付了|支付了?|一共|总共|共计|合计|添加|新增|(?:一)?[笔条](?:支出|收入)|支出|消费了?|我|了$|钱$|收到|给我|请(?!客)|入账|AA|aa|每人|人均"
 )
 _EN_SPENT: Final = lazy(
     r"\b(?:i|we|just|spent|paid|bought|cost(?:s)? me|cost|purchased|log|record|note|add|enter|track|an?|the|my|expense|expenses|of|for|on|was|were|came to|got|received|it|that|please|in|to|at|from|another|about)\b(?=[^a-z]*$)|^\s*(?:(?:i|we|just|have|had|also|spent|paid|bought|purchased|log|record|note|add|enter|track|an|a|the|my|expense|expenses|purchase|payment|of|for|on|got|received|please|another|put down|down)\b\s*)+"
 )
 _EN_WAYS: Final = lazy(
-    r"\bsplit (?:it )?(?:between |among |by )?(\d+|[a-z]+)(?: ways| people| of us)?|\b(\d+) ways|\bdivided by (\d+)"
+    r"\bsplit (?:it )?(?:between |among |by )?(\d+|[a-z]+)(?: ways| people| of us)?|\b(\d+|[a-z]+)[ -]ways?\b|\bdivided by (\d+)"
 )
+_EVENLY: Final = lazy(r"平摊|平分|均摊|分摊|\bsplit\b")  # without a number of people: between two
 _ZH_WAYS: Final = lazy(r"(\d+|[一二两三四五六七八九十]+)(?:个)?(?:人|位)")
 _TOPIC_ZH: Final = lazy(
     r"(?:关于|介绍|主题是|主题为|主题|内容是|讲|讲述|说明)(?P<topic>[^,。，]{1,60}?)(?=的?(?:ppt|幻灯片|演示|slides|简报|课件|[,。，]|$))"
@@ -84,7 +85,8 @@ def _amount(reading: Reading, clause: str, found: list[FoundAmount]) -> AmountRe
     if not is_shared(clause) or first.value is None:
         return first
     values = [one.amount.value for one in found if one.amount.value is not None]
-    if len(values) == 1 and (ways := _ways(clause, reading.zh)):
+    ways = _ways(clause, reading.zh) or (2 if _EVENLY.search(clause) else None)
+    if len(values) == 1 and ways:
         values.append((values[0] / ways).quantize(Decimal("0.01")))
     distinct = tuple(dict.fromkeys(values))
     if len(distinct) == 1:
@@ -93,13 +95,14 @@ def _amount(reading: Reading, clause: str, found: list[FoundAmount]) -> AmountRe
 
 
 def _ways(clause: str, zh: bool) -> int | None:
-    found = (_ZH_WAYS if zh else _EN_WAYS).search(clause)
-    if found is None:
-        return None
-    word = next(group for group in found.groups() if group)
-    number = read_zh(word) if zh and not word.isdigit() else None
-    count = int(number.value) if number else int(word) if word.isdigit() else EN_ONES.get(word, 0)
-    return count if 1 < count <= 100 else None
+    """Between how many a sum is shared, where the words say."""
+    for found in (_ZH_WAYS if zh else _EN_WAYS).finditer(clause):
+        word = next(group for group in found.groups() if group)
+        number = read_zh(word) if zh and not word.isdigit() else None
+        count = int(number.value) if number else int(word) if word.isdigit() else EN_ONES.get(word, 0)
+        if 1 < count <= 100:
+            return count
+    return None
 
 
 def split_entries(reading: Reading, request: Request) -> list[tuple[Request, list[FoundAmount]]]:

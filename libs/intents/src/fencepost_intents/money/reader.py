@@ -26,6 +26,7 @@ _PREFIXED: Final = lazy(
 )
 _RANGE: Final = lazy(r"(?P<low>n)(?:K|C)?t(?P<n>n)(?P<unit>[CK])")
 _SMALL: Final = lazy(r"(?P<n>n)(?P<unit>J)(?:(?P<hundredths>n)f?(?![uygmdckKCJ]))?")
+_MEASURES: Final = frozenset("斤个件杯瓶本张次米平份箱袋天月年位人只条台部公小")
 _TENTH, _HUNDREDTH = Decimal("0.1"), Decimal("0.01")
 
 
@@ -146,6 +147,8 @@ def _rest(tokens: Tokens, norm: str, found: re.Match[str]) -> Decimal | None:
     if tokens.kinds[at - 1] == "C" and norm[tokens.starts[at - 1]] not in "元圆":
         return None
     number: Number = tokens.values[at]
+    if norm[tokens.ends[at] : tokens.ends[at] + 1] in _MEASURES and tokens.ends[at] < len(norm):
+        return None  # 5块一斤 is a price for one
     if not number.is_int or number.value >= 100 or number.low is not None:
         return None
     if number.width >= 2 and number.value < 100 and (number.digits or number.value < 10 or number.value > 10):

@@ -58,7 +58,7 @@ def _undated(clock: Clock, hour: tuple[int, str], part: str | None, setting: Set
         return today
     said = f"{value % 24:02}:{clock.minute:02} already past today, taken as tomorrow"
     tomorrow = _wall(setting.today + timedelta(days=1), value, clock, _notes(note, said), setting)
-    if is_open(clock, part) and value <= 12:
+    if is_open(clock, part) and value <= 12 and setting.hint is None:
         other = _wall(setting.today, value + 12, clock, (), setting)
         if other[0][0] > setting.reference:
             return [*other, *tomorrow]
