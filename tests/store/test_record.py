@@ -66,13 +66,13 @@ async def test_i06_the_database_refuses_each_pair_that_no_role_has(lives: Lives)
             "SELECT conname FROM pg_constraint WHERE conrelid = 'agent.runs'::regclass AND contype = 'c'"
         )
         for (name,) in await checks.fetchall():
-            await connection.execute(f'ALTER TABLE agent.runs DROP CONSTRAINT "{name}"')  # type: ignore[arg-type]
+            await connection.execute(f'ALTER TABLE agent.runs DROP CONSTRAINT "{name}"')
         for before, role in itertools.product(RunStatus, Role):
             await connection.execute("RESET ROLE")
             await connection.execute("SET session_replication_role = replica")
             await connection.execute("UPDATE agent.runs SET status = %s WHERE id = %s", [str(before), run_id])
             await connection.execute("SET session_replication_role = origin")
-            await connection.execute(f"SET ROLE fencepost_{role}")  # type: ignore[arg-type]
+            await connection.execute(f"SET ROLE fencepost_{role}")
             for after in set(RunStatus) - {before}:
                 await connection.execute("SAVEPOINT tried")
                 try:

@@ -72,7 +72,7 @@ SELECT m.rolname || ': member of ' || r.rolname
 
 def lines(database: Database, query: str) -> list[str]:
     with psycopg.connect(database.admin, autocommit=True) as connection:
-        found = connection.execute(query, {"roles": list(ROLES), "schemas": list(SCHEMAS)})  # type: ignore[arg-type]
+        found = connection.execute(query, {"roles": list(ROLES), "schemas": list(SCHEMAS)})
         return [row[0] for row in found]
 
 
@@ -208,7 +208,7 @@ def test_the_forbidden_is_refused(database: Database, service: str) -> None:
         connection.commit()
         for _, statement in [one for one in DENIED if one[0] == service]:
             try:
-                connection.execute(statement)  # type: ignore[arg-type]
+                connection.execute(statement)
                 let_through.append(statement)
             except psycopg.errors.InsufficientPrivilege:
                 pass
@@ -247,7 +247,7 @@ async def test_i27_another_tenants_rows_are_not_there(lives: Lives, service: str
     with psycopg.connect(lives.database.dsn(service), autocommit=True) as connection:
 
         def found(query: str) -> int:
-            return len(connection.execute(query).fetchall())  # type: ignore[arg-type]
+            return len(connection.execute(query).fetchall())
 
         for tenant, rows in ((None, 0), (TENANT, 0), (OTHER_TENANT, 1)):
             connection.execute("SELECT set_config('fencepost.tenant', %s, false)", [str(tenant or "")])

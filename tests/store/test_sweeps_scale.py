@@ -92,7 +92,7 @@ async def filled(
     name = "fencepost_scale"
     database = postgres_cluster.create(name, migrated_template)
     async with await psycopg.AsyncConnection.connect(database.admin, autocommit=True) as connection:
-        await connection.execute(FILL)  # type: ignore[arg-type]
+        await connection.execute(FILL)
     async with await psycopg.AsyncConnection.connect(
         database.dsn("reconciler"), autocommit=True
     ) as connection:
@@ -108,7 +108,7 @@ def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def touched(node: dict[str, Any]) -> int:
     """Rows that a scan read, thrown away ones among them."""
-    each = node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
+    each: float = node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
     return round(each * node["Actual Loops"])
 
 
@@ -117,7 +117,7 @@ async def test_a_sweep_costs_what_it_finds(filled: psycopg.AsyncConnection[Any],
     statement = raw(name, **COMPLETED.get(name, {}))
     wanted = {p: v for p, v in STATEMENTS[name].items() if f"%({p})s" in statement}
     async with filled.transaction(force_rollback=True):
-        cursor = await filled.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", wanted)  # type: ignore[arg-type]
+        cursor = await filled.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", wanted)
         row = await cursor.fetchone()
     assert row is not None
     scans = [node for node in nodes(row[0][0]["Plan"]) if "Relation Name" in node]

@@ -39,7 +39,8 @@ from fencepost_runtime.system import SystemIds
 from fencepost_store import actions, effects, interrupts
 from fencepost_store.claims import Claim, claim
 from fencepost_store.engine import make_engine
-from fencepost_store.integrity import Violation, check_invariants
+from fencepost_store.integrity import check_invariants
+from fencepost_store.integrity_chain import Violation
 from fencepost_store.record import Recorded, record
 from fencepost_store.runs import NewRun, create_run, lock_run, settled
 from fencepost_store.transaction import Store
@@ -306,7 +307,7 @@ class Lives:
         async with await psycopg.AsyncConnection.connect(
             self.database.admin, autocommit=True, row_factory=psycopg.rows.dict_row
         ) as connection:
-            cursor = await connection.execute(query, params)  # type: ignore[arg-type]
+            cursor = await connection.execute(query, params)
             return await cursor.fetchall() if cursor.description else []
 
     async def run(self, run_id: UUID) -> dict[str, Any]:

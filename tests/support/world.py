@@ -108,4 +108,4 @@ async def plant(lives: Lives, world: World, *statements: str) -> None:
     async with await psycopg.AsyncConnection.connect(lives.database.admin, autocommit=True) as connection:
         await connection.execute("SET session_replication_role = replica")
         for statement in statements:
-            await connection.execute(statement, world.named())  # type: ignore[arg-type]
+            await connection.execute(statement, world.named())

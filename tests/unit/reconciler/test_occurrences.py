@@ -142,7 +142,8 @@ def test_i31_no_occurrence_is_lost_or_doubled(start: datetime, rule: str, zone: 
         assert planned.following is not None
         assert planned.following > recorded[-1]
         next_at = planned.following
-    expected, instant = [], dtstart
+    expected: list[datetime] = []
+    instant = dtstart
     while len(expected) < len(recorded):
         instant = first_after(rule, dtstart, zone, instant)  # type: ignore[assignment]
         expected.append(instant)
