@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 import tempfile
 import time
@@ -34,7 +35,8 @@ async def mesh(
     """A fresh mesh in a folder that is gone afterwards. five: workers run the five-step graph."""
     commands = {**COMMANDS, "worker": FIVE_COMMAND} if five else COMMANDS
     root = str(Path(__file__).resolve().parent.parent)
-    told = {**ENV, "PYTHONPATH": root, **(env or {})}
+    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+    told = {**ENV, "PYTHONPATH": path, **(env or {})}
     with tempfile.TemporaryDirectory(prefix="fencepost-bench-") as folder:
         Path(folder).chmod(0o711)
         async with Embedded(
@@ -91,8 +93,9 @@ def enqueue(mesh: Embedded, count: int, text: str = "hello", module: str = "life
                 "text": text,
             },
         )
-        connection.execute("UPDATE agent.outbox SET published_at = clock_timestamp() WHERE published_at IS NULL")
-        connection.execute("CHECKPOINT")
+        connection.execute(
+            "UPDATE agent.outbox SET published_at = clock_timestamp() WHERE published_at IS NULL"
+        )
     return runs
 
 

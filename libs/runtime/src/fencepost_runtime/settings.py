@@ -108,6 +108,7 @@ class ApiSettings(CommonSettings):
 
 class GatewaySettings(CommonSettings):
     database_url: str = _own("GATEWAY", "DATABASE_URL")
+    database_direct_url: str | None = _own("GATEWAY", "DATABASE_DIRECT_URL", None)  # the same: no pooler
     gateway_host: str = "127.0.0.1"
     gateway_port: int = 8081
     token_keys_file: Path  # HMAC keys of prepared actions; lost keys void open approvals

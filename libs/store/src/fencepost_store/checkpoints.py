@@ -98,8 +98,10 @@ def group_params(group: Sequence[RunWrites]) -> dict[str, list[Any]]:
 class GroupConnection:
     """One connection, one statement at a time. Not for concurrent use: the writer is its only caller."""
 
-    def __init__(self, dsn: str, application: str = "fencepost-writer") -> None:
+    def __init__(self, dsn: str, application: str = "fencepost-writer", prepare: int | None = None) -> None:
+        """prepare: see engine.prepare_threshold."""
         self._dsn = dsn
+        self._prepare = prepare
         self._application = application
         self._connection: psycopg.AsyncConnection[tuple[Any, ...]] | None = None
         self.statements = 0
@@ -129,7 +131,7 @@ class GroupConnection:
             self._connection = await psycopg.AsyncConnection.connect(
                 self._dsn,
                 autocommit=True,
-                prepare_threshold=None,  # a transaction pooler may stand in front
+                prepare_threshold=self._prepare,
                 row_factory=tuple_row,
                 connect_timeout=int(CONNECT_WITHIN.total_seconds()),
                 application_name=self._application,

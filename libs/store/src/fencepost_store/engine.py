@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from sqlalchemy.engine import make_url
+import select
+import time
+from collections.abc import Callable
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from sqlalchemy.engine import Dialect, make_url
 from sqlalchemy.engine.url import URL
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+PREPARE_AFTER: Final = 3  # executions on one connection; planning our largest statements costs milliseconds
+QUIET_SECONDS: Final = 2.0  # a connection used this recently, with nothing to read on it, isn't asked again
 
 
 def sqlalchemy_url(dsn: str) -> URL:
@@ -12,17 +21,57 @@ def sqlalchemy_url(dsn: str) -> URL:
     return make_url(dsn).set(drivername="postgresql+psycopg")
 
 
-def make_engine(dsn: str, *, size: int = 5, application: str = "fencepost") -> AsyncEngine:
-    """A pool of at most `size` connections, each checked before use.
+def prepare_threshold(dsn: str, direct_dsn: str | None) -> int | None:
+    """When to prepare statements: never, unless `dsn` is known to reach the server itself.
 
-    Prepared statements are off (`prepare_threshold` None), so that a transaction pooler in front is fine
-    (case PG-5); a broken connection is replaced at checkout.
+    A transaction pooler in front hands each transaction another backend, which knows nothing of statements
+    prepared elsewhere (case PG-5). The direct URL tells: where it is the same one, no pooler stands between.
     """
-    return create_async_engine(
+    return PREPARE_AFTER if direct_dsn == dsn else None
+
+
+def make_engine(
+    dsn: str, *, size: int = 5, application: str = "fencepost", prepare: int | None = None
+) -> AsyncEngine:
+    """A pool of at most `size` connections, each checked before use; a broken one is replaced at checkout.
+
+    prepare: see prepare_threshold; None is right behind a transaction pooler.
+    """
+    engine = create_async_engine(
         sqlalchemy_url(dsn),
         pool_size=size,
         max_overflow=size,
         pool_pre_ping=True,
         pool_timeout=5,
-        connect_args={"prepare_threshold": None, "application_name": application, "connect_timeout": 5},
+        connect_args={"prepare_threshold": prepare, "application_name": application, "connect_timeout": 5},
     )
+    _ping_when_in_doubt(engine.sync_engine.dialect)
+    return engine
+
+
+def _ping_when_in_doubt(dialect: Dialect) -> None:
+    """Save the check's round trip for a connection that was in use just now and has nothing to say.
+
+    A server that ended, or was told to end the session, has sent so: the socket is readable. A line that
+    went dead without a word is found by the next real ping, QUIET_SECONDS later.
+    """
+    ping: Callable[[Any], bool] = dialect.do_ping
+    seen: WeakKeyDictionary[Any, float] = WeakKeyDictionary()
+
+    def do_ping(dbapi_connection: Any) -> bool:
+        line = dbapi_connection.driver_connection
+        now = time.monotonic()
+        if now - seen.get(line, 0.0) < QUIET_SECONDS and not line.closed and _is_silent(line.fileno()):
+            seen[line] = now
+            return True
+        answer = ping(dbapi_connection)
+        seen[line] = now
+        return answer
+
+    dialect.do_ping = do_ping  # type: ignore[method-assign]
+
+
+def _is_silent(descriptor: int) -> bool:
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return not poll.poll(0)

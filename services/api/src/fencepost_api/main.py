@@ -17,7 +17,7 @@ from fencepost_runtime.settings import ApiSettings, load_settings
 from fencepost_runtime.system import SystemClock, SystemIds
 from fencepost_runtime.telemetry import set_up_telemetry
 from fencepost_runtime.wake.bell import Bell
-from fencepost_store.engine import make_engine
+from fencepost_store.engine import make_engine, prepare_threshold
 from fencepost_store.transaction import Store
 
 from fencepost_api.app import build_app
@@ -40,7 +40,12 @@ def build_api(
 ) -> Api:
     """The parts by settings. Raises KeyFileError for a key file that can't be used."""
     ids = SystemIds()
-    engine = make_engine(settings.database_url, size=settings.database_pool_size, application="fencepost-api")
+    engine = make_engine(
+        settings.database_url,
+        size=settings.database_pool_size,
+        application="fencepost-api",
+        prepare=prepare_threshold(settings.database_url, settings.database_direct_url),
+    )
     store = Store(engine, ids, bell.ring if bell else None)
     runs = RunHub(store, clock)
     return Api(

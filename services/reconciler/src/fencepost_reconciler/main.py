@@ -24,7 +24,7 @@ from fencepost_runtime.telemetry import set_up_telemetry
 from fencepost_runtime.wake import BellEar, WakePublisher, make_publisher
 from fencepost_store import sweeps
 from fencepost_store.due import DueConnection
-from fencepost_store.engine import make_engine
+from fencepost_store.engine import make_engine, prepare_threshold
 from fencepost_store.transaction import Store
 
 from fencepost_reconciler.due import EVERY as LOOK_EVERY
@@ -133,7 +133,10 @@ async def serve(settings: ReconcilerSettings, stop: asyncio.Event) -> None:
     """Run every loop and the health port until `stop`."""
     clock, ids = SystemClock(), SystemIds()
     engine = make_engine(
-        settings.database_url, size=settings.database_pool_size, application="fencepost-reconciler"
+        settings.database_url,
+        size=settings.database_pool_size,
+        application="fencepost-reconciler",
+        prepare=prepare_threshold(settings.database_url, settings.database_direct_url),
     )
     publisher, ear = make_publisher(settings), BellEar(settings)
     store = Store(engine, ids, ear.ring)

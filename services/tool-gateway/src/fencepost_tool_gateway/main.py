@@ -20,7 +20,7 @@ from fencepost_runtime.settings import GatewaySettings, SettingsError, load_sett
 from fencepost_runtime.system import SystemClock, SystemIds
 from fencepost_runtime.telemetry import set_up_telemetry
 from fencepost_store.catalogs import unsafe_durability
-from fencepost_store.engine import make_engine
+from fencepost_store.engine import make_engine, prepare_threshold
 from fencepost_store.schema import schema_is_current
 from fencepost_store.transaction import Store
 
@@ -64,7 +64,10 @@ async def serve(settings: GatewaySettings, stop: asyncio.Event) -> None:
     except ContractRefused as error:
         raise SettingsError(str(error)) from None
     engine = make_engine(
-        settings.database_url, size=settings.database_pool_size, application="fencepost-gateway"
+        settings.database_url,
+        size=settings.database_pool_size,
+        application="fencepost-gateway",
+        prepare=prepare_threshold(settings.database_url, settings.database_direct_url),
     )
     store = Store(engine, ids)
     try:

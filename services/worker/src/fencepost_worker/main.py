@@ -30,7 +30,7 @@ from fencepost_runtime.wake.adapters import make_listener
 from fencepost_runtime.wake.bell import Bell
 from fencepost_store.checkpoints import GroupConnection
 from fencepost_store.claims import Beat, register_worker, renew_worker, unregister_worker
-from fencepost_store.engine import make_engine
+from fencepost_store.engine import make_engine, prepare_threshold
 from fencepost_store.transaction import Store
 
 from fencepost_worker.binding import Binder
@@ -201,7 +201,12 @@ async def _build(
     owner = owner_of(settings.worker_slot, boot_id)
     bell = Bell(settings.database_url)
     store = Store(
-        make_engine(settings.database_url, size=settings.database_pool_size, application="worker"),
+        make_engine(
+            settings.database_url,
+            size=settings.database_pool_size,
+            application="worker",
+            prepare=prepare_threshold(settings.database_url, settings.database_direct_url),
+        ),
         ids,
         bell.ring,
     )
@@ -210,7 +215,8 @@ async def _build(
     stack.push_async_callback(served.close)
     gateway = GatewayClient(settings.gateway_url, secret)
     stack.push_async_callback(gateway.close)
-    writer = GroupWriter(GroupConnection(settings.database_url))
+    prepare = prepare_threshold(settings.database_url, settings.database_direct_url)
+    writer = GroupWriter(GroupConnection(settings.database_url, prepare=prepare))
     deltas = DeltaSender(settings.database_direct_url or settings.database_url)
     holding = Holding(settings.worker_concurrency, lease, clock)
     binder = Binder(store, clock, {CORE.fingerprint(): CORE}, served.manifest, modules)
