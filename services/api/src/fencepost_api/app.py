@@ -11,6 +11,7 @@ from fencepost_domain.errors import FencepostError
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
+from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from fencepost_api import openapi
@@ -21,6 +22,7 @@ from fencepost_api.routes import catalogs, conversations, interrupts, life, runs
 from fencepost_api.streams.deltas import Listener
 
 VERSION: Final = "1"
+PARTS: Final = (runs, interrupts, conversations, life, catalogs, streams, service)
 _EXPOSED: Final = ("Location", "Retry-After", "Idempotent-Replayed", "X-Request-Id", "Preference-Applied")
 _ALLOWED: Final = (
     "Authorization",
@@ -44,7 +46,7 @@ def build_app(api: Api, listener: Listener | None = None) -> ASGIApp:
         redirect_slashes=False,
     )
     app.state.api, app.state.listener = api, listener
-    for part in (runs, interrupts, conversations, life, catalogs, streams, service):
+    for part in PARTS:
         app.include_router(part.router)
     app.openapi = _cached_openapi(app)  # type: ignore[method-assign]
     app.add_exception_handler(FencepostError, _known)
@@ -85,7 +87,18 @@ async def _known(request: Request, error: Exception) -> Response:
 async def _framework(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     headers: Mapping[str, str] | None = error.headers
+    if error.status_code == 405:
+        headers = {"Allow": ", ".join(sorted(_methods(request)))}
     return respond(of_status(error.status_code, headers), _identity(request))
+
+
+def _methods(request: Request) -> set[str]:
+    """Of all routes of the path: each route by itself only knows its own."""
+    found: set[str] = set()
+    for route in (route for part in PARTS for route in part.router.routes):
+        if isinstance(route, Route) and route.path_regex.match(request.url.path):
+            found |= route.methods or set()
+    return found
 
 
 async def _validation(request: Request, error: Exception) -> Response:

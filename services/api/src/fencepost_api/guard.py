@@ -12,6 +12,9 @@ from fencepost_domain.errors import FencepostError
 from fencepost_domain.ports import Clock, Ids
 from fencepost_runtime.http import request_id
 from fencepost_runtime.logging import get_logger, log_context
+from fencepost_runtime.telemetry import tracer
+from opentelemetry.propagate import extract
+from opentelemetry.trace import SpanKind
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -45,8 +48,18 @@ class Guard:
         given = dict(scope["headers"]).get(b"x-request-id", b"").decode("latin-1")
         identity = request_id(given, self.ids)
         scope.setdefault("state", {})["request_id"] = identity
-        with log_context(request_id=identity):
+        caller = extract(
+            {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        )
+        with (
+            log_context(request_id=identity),
+            tracer().start_as_current_span(scope["method"], caller, kind=SpanKind.SERVER) as span,
+        ):
             await self._serve(scope, receive, send, identity)
+            if span.is_recording():
+                route = _route(scope)
+                span.update_name(f"{scope['method']} {route}")
+                span.set_attributes({"http.request.method": scope["method"], "http.route": route})
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send, identity: str) -> None:
         started = self.clock.monotonic()
@@ -85,9 +98,12 @@ class Guard:
 
     def _log(self, scope: Scope, status: int, started: float) -> None:
         """The route's template and never the query: tickets travel there."""
-        route = getattr(scope.get("route"), "path", None) or "(none)"
         took = round((self.clock.monotonic() - started) * 1000, 1)
-        log.info("http.request", method=scope["method"], route=route, status=status, ms=took)
+        log.info("http.request", method=scope["method"], route=_route(scope), status=status, ms=took)
+
+
+def _route(scope: Scope) -> str:
+    return getattr(scope.get("route"), "path", None) or "(none)"
 
 
 def check_head(scope: Scope, limits: Limits) -> None:

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Request
 from fencepost_contracts.http import LONGEST_WAIT_SECONDS, RunRequest, StopRequest
 from fencepost_contracts.http_views import EventView, Page, RunView
 from fencepost_domain.vocabulary import WAITS_ON_A_PERSON, RunStatus
+from fencepost_runtime.telemetry import trace_parent
 from fencepost_store import views
 from starlette.responses import Response
 
@@ -52,8 +53,7 @@ async def create(request: Request, api: ApiDep, caller: CallerDep) -> Response:
     key = idempotency_key(request) or ""
     raw = await read_json(request)
     body = shape(RunRequest, raw)
-    trace = request.headers.get("traceparent", "")
-    created = await create_run(api, caller, body, raw, key, trace if _TRACEPARENT.fullmatch(trace) else None)
+    created = await create_run(api, caller, body, raw, key, _trace(request))
     run_id: UUID = created.row["id"]
     headers = {"Location": f"/v1/runs/{run_id}"}
     if created.replayed:
@@ -65,6 +65,12 @@ async def create(request: Request, api: ApiDep, caller: CallerDep) -> Response:
         headers["Preference-Applied"] = f"wait={waited}"
         row = await _wait(api, caller, run_id, waited)
     return render.answer(render.run(row), 201, headers)
+
+
+def _trace(request: Request) -> str | None:
+    """Of our own span where spans are made, else the caller's: the worker goes on with it."""
+    given = request.headers.get("traceparent", "")
+    return trace_parent() or (given if _TRACEPARENT.fullmatch(given) else None)
 
 
 def _wait_seconds(request: Request) -> int:

@@ -26,13 +26,13 @@ class NotMigrated(Exception):
     """The database's schema isn't this release's."""
 
 
-@router.get("/healthz")
+@router.api_route("/healthz", methods=["GET", "HEAD"])
 async def healthz() -> Response:
     """The process answers; whether it can work is for /readyz."""
     return render.answer({"status": "ok"})
 
 
-@router.get("/readyz")
+@router.api_route("/readyz", methods=["GET", "HEAD"])
 async def readyz(request: Request, api: ApiDep) -> Response:
     """Ready with the database and its migrations. Without LISTEN streams are slower, not wrong."""
 
