@@ -12,6 +12,7 @@ CREATE TABLE app.reminders (
     zone              text NOT NULL,
     dtstart           timestamptz NOT NULL,  -- the first occurrence
     rrule             text,                  -- RFC 5545 without DTSTART; NULL for a single one
+    exdates           timestamptz[] NOT NULL DEFAULT '{}',  -- occurrences of the rule that are left out
     next_at           timestamptz,           -- the next occurrence; NULL when nothing comes
     status            text NOT NULL DEFAULT 'active',
     version           bigint NOT NULL DEFAULT 1,

@@ -2,17 +2,17 @@
 -- Why: the reminder, once under the effect that makes it.
 -- Locks: the key's index entry (the run's row is held).  Clock: database.
 -- Result: the reminder.
-INSERT INTO app.reminders (id, tenant_id, user_id, conversation_id, title, note, locale, zone, dtstart, rrule, next_at,
-                           origin_effect_key)
-VALUES (:id, :tenant_id, :user_id, :conversation_id, :title, :note, :locale, :zone, :dtstart, :rrule, :next_at,
-        :effect_key)
-RETURNING id, title, note, zone, dtstart, rrule, next_at, status, version;
+INSERT INTO app.reminders (id, tenant_id, user_id, conversation_id, title, note, locale, zone, dtstart, rrule, exdates,
+                           next_at, origin_effect_key)
+VALUES (:id, :tenant_id, :user_id, :conversation_id, :title, :note, :locale, :zone, :dtstart, :rrule,
+        CAST(:exdates AS timestamptz[]), :next_at, :effect_key)
+RETURNING id, title, note, zone, dtstart, rrule, exdates, next_at, status, version;
 
 -- reminder_by_id --
 -- Why: the one that a change names; another user's is not there.
 -- Locks: none.  Clock: none.
 -- Result: the reminder, or no row.
-SELECT id, title, note, zone, dtstart, rrule, next_at, status, version
+SELECT id, title, note, zone, dtstart, rrule, exdates, next_at, status, version
   FROM app.reminders
  WHERE id = :id
    AND user_id = :user_id;
@@ -21,7 +21,7 @@ SELECT id, title, note, zone, dtstart, rrule, next_at, status, version
 -- Why: the active reminders whose title holds the words given, to find the one that is meant.
 -- Locks: none.  Clock: none.
 -- Result: up to six; one more than a person is shown to choose from.
-SELECT id, title, note, zone, dtstart, rrule, next_at, status, version
+SELECT id, title, note, zone, dtstart, rrule, exdates, next_at, status, version
   FROM app.reminders
  WHERE user_id = :user_id
    AND status = 'active'
@@ -50,6 +50,7 @@ UPDATE app.reminders
        zone = :zone,
        dtstart = :dtstart,
        rrule = :rrule,
+       exdates = CAST(:exdates AS timestamptz[]),
        next_at = :next_at,
        version = version + 1,
        changed_by_effect = :effect_key,
@@ -58,7 +59,7 @@ UPDATE app.reminders
    AND user_id = :user_id
    AND version = :version
    AND status = 'active'
-RETURNING id, title, note, zone, dtstart, rrule, next_at, status, version;
+RETURNING id, title, note, zone, dtstart, rrule, exdates, next_at, status, version;
 
 -- cancel_reminder --
 -- Why: the same for its end; what was due stays readable in dtstart and rrule.
@@ -74,13 +75,13 @@ UPDATE app.reminders
    AND user_id = :user_id
    AND version = :version
    AND status = 'active'
-RETURNING id, title, note, zone, dtstart, rrule, next_at, status, version;
+RETURNING id, title, note, zone, dtstart, rrule, exdates, next_at, status, version;
 
 -- list_reminders --
 -- Why: the user's reminders, the next due first.
 -- Locks: none.  Clock: none.
 -- Result: up to limit + 1 rows; one more says that there are more.
-SELECT id, title, note, zone, dtstart, rrule, next_at, status, version
+SELECT id, title, note, zone, dtstart, rrule, exdates, next_at, status, version
   FROM app.reminders
  WHERE user_id = :user_id
    AND (CAST(:status AS text) = 'all' OR status = CAST(:status AS text))
@@ -94,7 +95,7 @@ SELECT id, title, note, zone, dtstart, rrule, next_at, status, version
 -- Why: what a day holds is computed from the rules of all active ones.
 -- Locks: none.  Clock: none.
 -- Result: at most 500.
-SELECT id, title, note, zone, dtstart, rrule, next_at, status, version
+SELECT id, title, note, zone, dtstart, rrule, exdates, next_at, status, version
   FROM app.reminders
  WHERE user_id = :user_id
    AND status = 'active'

@@ -65,7 +65,7 @@ def _due(reminders: Iterable[Reminder], begins: datetime, ends: datetime) -> lis
         if one.rrule:
             after = max(one.next_at, begins - timedelta(microseconds=1))
             later = takewhile(
-                lambda at: at < ends, occurrences_after(one.rrule, one.dtstart, one.zone, after)
+                lambda at: at < ends, occurrences_after(one.rrule, one.dtstart, one.zone, after, one.exdates)
             )
             times += [at for _, at in zip(range(MOST_A_DAY), later, strict=False)]
         found += [(at, one) for at in times]

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from fencepost import Change, Plan, PreconditionChanged, ToolContext, ToolRefused, tool
 
-from .times import first_due, read_bound, read_instant, read_zone, upcoming
+from .times import Rule, first_due, read_bound, read_exdates, read_instant, read_zone, upcoming
 from .wording import instant_words, line, one_line, pick, preview, rule_words
 
 Arguments = Mapping[str, Any]
@@ -30,6 +30,7 @@ class Reminder:
     zone: str
     dtstart: datetime
     rrule: str | None
+    exdates: tuple[datetime, ...]
     next_at: datetime | None
     status: str
     version: int
@@ -44,6 +45,7 @@ class Reminder:
             "zone": self.zone,
             "at": self.dtstart.astimezone(clock).isoformat(),
             "rrule": self.rrule,
+            "exdates": [one.astimezone(clock).isoformat() for one in self.exdates],
             "next_at": self.next_at.astimezone(clock).isoformat() if self.next_at else None,
             "status": self.status,
             "version": self.version,
@@ -52,12 +54,13 @@ class Reminder:
     def when(self, locale: str) -> str:
         """Its time in words: the rule of a repetition, the instant of a single one."""
         if self.rrule:
-            return rule_words(self.rrule, self.dtstart, self.zone, locale)
+            return rule_words(self.rrule, self.dtstart, self.zone, locale, self.exdates)
         return instant_words(self.next_at or self.dtstart, self.zone, locale)
 
 
 def read(row: Mapping[str, Any]) -> Reminder:
-    return Reminder(**{name: row[name] for name in Reminder.__slots__})
+    fields = {name: row[name] for name in Reminder.__slots__}
+    return Reminder(**{**fields, "exdates": tuple(fields["exdates"])})
 
 
 async def _lines(reminder: Reminder, locale: str) -> list[Any]:
@@ -65,7 +68,8 @@ async def _lines(reminder: Reminder, locale: str) -> list[Any]:
     lines = [line("what", reminder.title, locale)]
     if reminder.rrule and reminder.next_at:
         lines.append(line("repeats", reminder.when(locale), locale))
-        coming = await upcoming(reminder.rrule, reminder.dtstart, reminder.zone, reminder.next_at, COMING)
+        rule = Rule(reminder.rrule, reminder.dtstart, reminder.zone, reminder.exdates)
+        coming = await upcoming(rule, reminder.next_at, COMING)
         dates = pick(locale, "；", "; ").join(instant_words(at, reminder.zone, locale) for at in coming)
         lines.append(line("next", dates, locale))
     else:
@@ -105,6 +109,7 @@ class CreateReminder:
             zone=new.zone,
             dtstart=new.dtstart,
             rrule=new.rrule,
+            exdates=list(new.exdates),
             next_at=new.next_at,
             effect_key=ctx.effect_key,
         )
@@ -118,11 +123,11 @@ class CreateReminder:
     async def _new(self, args: Arguments, ctx: ToolContext) -> Reminder:
         zone = read_zone(args.get("zone"), ctx)
         at = read_instant(args["at"], "/at")
-        rrule = args.get("rrule")
-        due = await first_due(at, rrule, zone, ctx.now)
+        rule = Rule(args.get("rrule"), at, zone, read_exdates(args, args.get("rrule")))
+        due = await first_due(rule, ctx.now)
         title, note = read_title(args["title"], "/title"), args.get("note", "").strip()
         note = "" if one_line(note) == title else note  # said twice is said once
-        return Reminder(ctx.new_id, title, note, zone, at, rrule, due, "active", 1)
+        return Reminder(ctx.new_id, title, note, zone, at, rule.rrule, rule.exdates, due, "active", 1)
 
 
 @tool("life.list_reminders")
@@ -209,6 +214,7 @@ class ChangeReminder(_Existing):
             zone=after.zone,
             dtstart=after.dtstart,
             rrule=after.rrule,
+            exdates=list(after.exdates),
             next_at=after.next_at,
             effect_key=ctx.effect_key,
         )
@@ -227,14 +233,16 @@ class ChangeReminder(_Existing):
         if at is None and rrule is None and before.next_at is not None:
             at = before.next_at  # a repetition that becomes a single one keeps its next time
         at = at or before.dtstart
-        timed = {"at", "rrule", "zone"} & args.keys()
-        due = await first_due(at, rrule, zone, ctx.now) if timed else before.next_at
+        exdates = read_exdates(args, rrule) if "exdates" in args else (before.exdates if rrule else ())
+        timed = {"at", "rrule", "zone", "exdates"} & args.keys()
+        due = await first_due(Rule(rrule, at, zone, exdates), ctx.now) if timed else before.next_at
         return replace(
             before,
             title=read_title(args["new_title"], "/new_title") if "new_title" in args else before.title,
             note=args.get("note", before.note).strip(),
             zone=zone,
             rrule=rrule,
+            exdates=exdates,
             dtstart=at,
             next_at=due,
         )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from fencepost import ToolContext, ToolRefused
-from fencepost_intents.recurrence import check_rule, next_occurrence, occurrences_after
+from fencepost_intents.recurrence import check_rule, occurrences_after
 
 LATE_BY: Final = timedelta(
     seconds=60
@@ -64,25 +66,48 @@ def read_local_day(text: str, pointer: str, ctx: ToolContext) -> date:
     return read_instant(text, pointer).astimezone(ZoneInfo(read_zone(None, ctx))).date()
 
 
-async def first_due(at: datetime, rrule: str | None, zone: str, now: datetime) -> datetime:
-    """When it is due next, at or after `at`.
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """When a reminder is due. rrule None: once, at dtstart. exdates: occurrences of the rule left out."""
+
+    rrule: str | None
+    dtstart: datetime
+    zone: str
+    exdates: tuple[datetime, ...] = ()
+
+    def after(self, instant: datetime) -> Iterator[datetime]:
+        """Occurrences of the rule later than `instant`; none for a single one."""
+        if self.rrule is None:
+            return iter(())
+        return occurrences_after(self.rrule, self.dtstart, self.zone, instant, self.exdates)
+
+
+def read_exdates(args: Mapping[str, Any], rrule: str | None) -> tuple[datetime, ...]:
+    """The occurrences to leave out. Raises ToolRefused where there is no rule to leave them out of."""
+    given = args.get("exdates", ())
+    if given and rrule is None:
+        raise ToolRefused("only a repetition can leave occurrences out", pointer="/exdates")
+    return tuple(read_instant(text, f"/exdates/{place}") for place, text in enumerate(given))
+
+
+async def first_due(rule: Rule, now: datetime) -> datetime:
+    """When it is due next, at or after its start.
 
     Raises ToolRefused for a time that is over, a rule that isn't taken, one that never comes.
     """
-    if at > now + FARTHEST:
+    if rule.dtstart > now + FARTHEST:
         raise ToolRefused("this is more than twenty years away", pointer="/at")
-    if rrule is None:
-        if at <= now - LATE_BY:
+    if rule.rrule is None:
+        if rule.dtstart <= now - LATE_BY:
             raise ToolRefused("this time is over", pointer="/at", code="time_passed")
-        return at
-    if at <= now - timedelta(days=366):
+        return rule.dtstart
+    if rule.dtstart <= now - timedelta(days=366):
         raise ToolRefused("a repetition begins at most a year ago", pointer="/at", code="time_passed")
     try:
-        check_rule(rrule)
+        check_rule(rule.rrule)
+        from_here = max(rule.dtstart, now) - timedelta(microseconds=1)
         # Off the loop: a rule that never comes is looked for up to the year 9999.
-        due = await asyncio.to_thread(
-            next_occurrence, rrule, at, zone, max(at, now) - timedelta(microseconds=1)
-        )
+        due = await asyncio.to_thread(next, rule.after(from_here), None)
     except ValueError as error:
         raise ToolRefused(str(error), pointer="/rrule", code="rule_invalid") from None
     if due is None:
@@ -90,15 +115,14 @@ async def first_due(at: datetime, rrule: str | None, zone: str, now: datetime) -
     return due
 
 
-async def upcoming(rrule: str, dtstart: datetime, zone: str, first: datetime, count: int) -> list[datetime]:
+async def upcoming(rule: Rule, first: datetime, count: int) -> list[datetime]:
     """`first` and what follows it, `count` at most."""
-
-    def following() -> list[datetime]:
-        return list(islice(occurrences_after(rrule, dtstart, zone, first), count - 1))
-
-    return [first, *await asyncio.to_thread(following)]
+    return [first, *await asyncio.to_thread(lambda: list(islice(rule.after(first), count - 1)))]
 
 
 def today(ctx: ToolContext) -> date | None:
-    """Today where the user is; None when no zone is known."""
-    return ctx.now.astimezone(ZoneInfo(read_zone(None, ctx))).date() if ctx.zone else None
+    """The day on which the user asked, on the user's clock; None when no zone is known.
+
+    Not the day of the commit: an approval after midnight writes the day that was approved.
+    """
+    return ctx.asked_at.astimezone(ZoneInfo(read_zone(None, ctx))).date() if ctx.zone else None

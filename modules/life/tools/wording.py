@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Final
+from zoneinfo import ZoneInfo
 
 from fencepost import Preview, PreviewLine
 from fencepost_intents.result import TimeResult
@@ -64,13 +65,18 @@ def instant_words(at: datetime, zone: str, locale: str) -> str:
     return say_instant(at, zone, locale)
 
 
-def rule_words(rrule: str, dtstart: datetime, zone: str, locale: str) -> str:
+def rule_words(
+    rrule: str, dtstart: datetime, zone: str, locale: str, exdates: Sequence[datetime] = ()
+) -> str:
     """A repetition in words; the rule itself where words would leave a part of it out."""
     names = {part.partition("=")[0] for part in rrule.upper().removeprefix("RRULE:").split(";")}
     said_in_full = names <= _SAYABLE and not {"BYDAY", "BYMONTHDAY"} <= names
     if not said_in_full:
         return pick(locale, f"按规则 {rrule}", f"by the rule {rrule}")
-    found = TimeResult("recurrence", (0, 0), "", rrule=rrule, dtstart=dtstart.isoformat(), zone=zone)
+    place = ZoneInfo(zone)
+    left_out = tuple(one.astimezone(place).isoformat() for one in exdates)
+    first = dtstart.astimezone(place).isoformat()
+    found = TimeResult("recurrence", (0, 0), "", rrule=rrule, dtstart=first, exdates=left_out, zone=zone)
     return say_recurrence(found, locale, zone)
 
 

@@ -53,6 +53,21 @@ async def test_a_repetition_is_shown_in_words_with_its_next_dates(served: Served
     assert "BYSETPOS=-1" in shown and "2031年3月31日（周一）" in shown
 
 
+async def test_occurrences_left_out_are_shown_and_not_due(served: Served) -> None:
+    without = {**WEEKLY, "exdates": ["2031-03-07T09:00:00Z", "2031-03-21T17:00:00+08:00"]}
+    held = await served.bound(locale="en")
+    action = await served.prepared(held, CREATE, without)
+    shown = action["preview"]["text"]
+    assert "28 March 2031" in shown and "except" in shown
+    held = await served.approved(held, action)
+    made = (await served.commit(held, action)).json()["result"]["reminder"]
+    assert made["next_at"] == "2031-03-14T17:00:00+08:00" and len(made["exdates"]) == 2
+    plan = await do(served, "life.plan_day", {"date": "2031-03-21"})
+    assert plan["reminders"] == []
+    single = await refusal(served, CREATE, {**REMINDER, "exdates": [SOON]})
+    assert single["pointer"] == "/exdates"
+
+
 async def test_a_reminder_keeps_its_wall_clock_over_summer_time(served: Served) -> None:
     at, zone = "2031-03-08T02:30:00-05:00", "America/New_York"
     daily = {"title": "run", "at": at, "rrule": "FREQ=DAILY", "zone": zone}
@@ -153,6 +168,18 @@ async def test_an_entry_without_a_day_is_todays_and_without_currency_the_runs(se
     shanghai = datetime.now(UTC) + timedelta(hours=8)
     assert entry["occurred_on"] in {(shanghai - timedelta(minutes=m)).date().isoformat() for m in (0, 2)}
     assert (entry["currency"], entry["kind"], entry["category"]) == ("CNY", "expense", "other")
+
+
+async def test_an_approval_after_midnight_writes_the_day_that_was_approved(served: Served) -> None:
+    held = await served.bound()
+    await served.lives.sql(
+        "UPDATE agent.runs SET created_at = '2026-11-27T12:00:00Z' WHERE id = %s", held.run.id
+    )
+    action = await served.prepared(held, ADD, {"amount": "12"})
+    assert action["change"]["after"]["occurred_on"] == "2026-11-27"
+    held = await served.approved(held, action)
+    answer = (await served.commit(held, action)).json()
+    assert answer["result"]["entry"]["occurred_on"] == "2026-11-27"
 
 
 async def test_the_plan_for_a_day_holds_what_is_due_on_that_day(served: Served) -> None:

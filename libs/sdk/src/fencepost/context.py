@@ -31,6 +31,7 @@ class ToolContext:
     """Identity and surroundings of one call, all from the persisted run; nothing here comes from a model.
 
     effect_key: stable over attempts; write it to the row's `origin_effect_key` so that twice is once.
+    asked_at: when the user asked; "today" counts from here, at prepare and at commit alike.
     now: the database's instant. deadline: when the call must be over.
     zone: IANA name, None when nobody said one. locale: BCP 47. currency: the run's default, ISO 4217.
     new_id: a fresh UUIDv7.
@@ -44,6 +45,7 @@ class ToolContext:
     zone: str | None
     locale: str
     currency: str
+    asked_at: datetime
     now: datetime
     deadline: datetime
     new_id: UUID

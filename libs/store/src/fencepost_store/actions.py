@@ -32,6 +32,7 @@ class Surroundings:
     catalog_intact: bool | None
     catalog_revoked: bool
     settings: Mapping[str, Any]
+    created_at: datetime
     now: datetime
 
 
@@ -60,6 +61,7 @@ async def surroundings(tx: Tx, run_id: UUID) -> Surroundings:
         catalog_intact=row["catalog_intact"],
         catalog_revoked=bool(row["catalog_revoked"]),
         settings=row["settings"] or {},
+        created_at=row["created_at"],
         now=row["now"],
     )
 

@@ -21,7 +21,7 @@ from fencepost_store.transaction import Tx
 class DueReminder:
     """A reminder as listed. `version` rises with each edit; `now` is the database's instant of the list.
 
-    rrule: RFC 5545 without DTSTART, None for a single one. dtstart: the first occurrence.
+    rrule: RFC 5545 without DTSTART, None for a single one. dtstart: the first occurrence. exdates: left out.
     """
 
     id: UUID
@@ -36,6 +36,7 @@ class DueReminder:
     next_at: datetime
     version: int
     now: datetime
+    exdates: Sequence[datetime] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ counts the first time. Rules by the hour or minute without further conditions co
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -26,13 +27,21 @@ class Plan:
     following: datetime | None
 
 
-def plan(*, rule: str | None, dtstart: datetime, zone: str, next_at: datetime, now: datetime) -> Plan:
+def plan(
+    *,
+    rule: str | None,
+    dtstart: datetime,
+    zone: str,
+    next_at: datetime,
+    now: datetime,
+    exdates: Collection[datetime] = (),
+) -> Plan:
     """What to record of a reminder that is due: `next_at` is at or before `now`. All instants aware.
 
     Raises ValueError for a rule or zone that can't be read.
     """
     due, following = [next_at], None
-    for occurrence in occurrences_after(rule, dtstart, zone, next_at) if rule else iter(()):
+    for occurrence in occurrences_after(rule, dtstart, zone, next_at, exdates) if rule else iter(()):
         if occurrence > now:
             following = occurrence
             break

@@ -135,7 +135,7 @@ async def _call(
     if not gateway.catalogs.executor.has(tool.name):
         raise Conflict("catalog_mismatch", "the code of this tool is not here any more")
     arguments = json.loads(action.arguments)
-    return bound, Call(tool, arguments, run, around.currency, action.index, now)
+    return bound, Call(tool, arguments, run, around.currency, action.index, around.created_at, now)
 
 
 def to_answer(outcome: Outcome, *, replayed: bool) -> CommitAnswer:

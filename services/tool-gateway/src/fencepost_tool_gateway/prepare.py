@@ -87,7 +87,9 @@ async def _plan(
         if not request.dry and await _is_stored(tx, run, one):
             planned.append(Planned(one, None, {}))
             continue
-        call = Call(one.tool, one.call.arguments, run, around.currency, one.call.index, around.now)
+        call = Call(
+            one.tool, one.call.arguments, run, around.currency, one.call.index, around.created_at, around.now
+        )
         try:
             planned.append(await _planned(executor, tx, one, call))
         except ToolRefused as error:

@@ -12,7 +12,7 @@ WITH due AS MATERIALIZED (  -- by reminders_due_idx; the order alone would walk 
     SELECT * FROM app.reminders WHERE status = 'active' AND next_at <= statement_timestamp()
 )
 SELECT r.id, r.tenant_id, r.user_id, r.conversation_id, r.title, r.locale, r.zone, r.rrule, r.dtstart, r.next_at,
-       r.version, statement_timestamp() AS now
+       r.version, r.exdates, statement_timestamp() AS now
   FROM due r
  WHERE r.id > :after
  ORDER BY r.id

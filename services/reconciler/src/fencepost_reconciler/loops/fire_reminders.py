@@ -71,7 +71,14 @@ class FireReminders:
 
 def to_firing(due: DueReminder) -> Firing:
     """What to record and say. Raises ValueError for a rule or zone that can't be read."""
-    planned = plan(rule=due.rrule, dtstart=due.dtstart, zone=due.zone, next_at=due.next_at, now=due.now)
+    planned = plan(
+        rule=due.rrule,
+        dtstart=due.dtstart,
+        zone=due.zone,
+        next_at=due.next_at,
+        now=due.now,
+        exdates=due.exdates,
+    )
     return Firing(
         planned.fires,
         planned.late,

@@ -25,7 +25,7 @@ Arguments = Mapping[str, Any]
 class Call:
     """One call: the published tool, its checked arguments, the run they belong to.
 
-    now: the database's instant. currency: the run's default.
+    now: the database's instant. asked_at: when the run was made. currency: the run's default.
     """
 
     tool: Tool
@@ -33,6 +33,7 @@ class Call:
     run: Run
     currency: str
     index: int
+    asked_at: datetime
     now: datetime
 
 

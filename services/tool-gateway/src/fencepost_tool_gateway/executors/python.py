@@ -92,6 +92,7 @@ class PythonExecutor:
             zone=run.zone,
             locale=run.locale,
             currency=call.currency,
+            asked_at=call.asked_at,
             now=call.now,
             deadline=call.now + timedelta(seconds=call.tool.timeout_seconds),
             new_id=tx.ids.uuid7(),

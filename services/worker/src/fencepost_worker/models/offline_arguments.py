@@ -46,6 +46,10 @@ class Slots:
     def rrule(self) -> str | None:
         return self.time.rrule if self.time is not None and self.time.kind == "recurrence" else None
 
+    def exdates(self) -> list[str]:
+        """Occurrences of a repetition that are left out ("every day but 1 October")."""
+        return list(self.time.exdates) if self.time is not None and self.time.kind == "recurrence" else []
+
     def zone(self) -> str | None:
         """Only where it isn't the run's own: named in the text, or asked for."""
         named = self.time.zone if self.time is not None else None
@@ -88,6 +92,7 @@ ARGUMENTS: Final[Mapping[str, Mapping[str, Filler]]] = {
         "title": lambda s: s.text("title"),
         "at": Slots.instant,
         "rrule": Slots.rrule,
+        "exdates": Slots.exdates,
         "zone": Slots.zone,
     },
     "reminder.list": {
@@ -99,6 +104,7 @@ ARGUMENTS: Final[Mapping[str, Mapping[str, Filler]]] = {
         "match": lambda s: s.text("title"),
         "at": Slots.instant,
         "rrule": Slots.rrule,
+        "exdates": Slots.exdates,
         "zone": Slots.zone,
     },
     "reminder.cancel": {"match": lambda s: s.text("title")},
@@ -108,7 +114,7 @@ ARGUMENTS: Final[Mapping[str, Mapping[str, Filler]]] = {
         "kind": Slots.kind,
         "category": lambda s: s.text("category"),
         "description": lambda s: s.text("title"),
-        "occurred_on": Slots.day,
+        "date": Slots.day,
     },
     "ledger.list": {
         "from": Slots.day,
@@ -131,4 +137,4 @@ def arguments_for(
     slots = Slots(part, result, context)
     fillers = ARGUMENTS.get(part.intent, {})
     filled = {name: fillers[name](slots) for name in schema.get("properties", {}) if name in fillers}
-    return {name: value for name, value in filled.items() if value not in (None, "")}
+    return {name: value for name, value in filled.items() if value not in (None, "", [])}
