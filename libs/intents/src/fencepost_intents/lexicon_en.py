@@ -41,7 +41,7 @@ WORDS: Final[dict[str, Entry]] = {
     **_each("D", "last night", (-1, "evening")), **_each("D", "tomorrow night", (1, "evening")),
     **_each("D", "later today", (0, "later")), **_each("D", "rest of today", (0, None)),
     **_each("P", "morning|in the morning|mornings|in the mornings|this early morning", "morning"),
-    **_each("P", "early morning|early in the morning", "morning"),
+    **_each("P", "first thing|first thing in the morning|early morning|early in the morning", "morning"),
     **_each("P", "afternoon|in the afternoon|afternoons|arvo", "afternoon"),
     **_each("P", "evening|in the evening|evenings", "evening"), **_each("P", "night|at night|nights|nighttime", "evening"),
     **_each("P", "noon|midday|at noon|high noon|12 noon", "noon_exact"), **_each("P", "lunchtime|lunch time", "noon"),

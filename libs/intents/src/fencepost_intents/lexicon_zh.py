@@ -95,7 +95,7 @@ WORDS: Final[dict[str, Entry]] = {
     **_each("Q", "天天 日日", ("DAILY", 1, None)), **_each("Q", "隔天 隔日 每隔一天 隔一天", ("DAILY", 2, None)),
     **_each("Q", "每早", ("DAILY", 1, "morning")), **_each("Q", "每晚 夜夜", ("DAILY", 1, "evening")),
     **_each("Q", "隔周", ("WEEKLY", 2, None)), **_each("Q", "年年", ("YEARLY", 1, None)),
-    **_each("z", "次 遍 回"), **_each("4", "连续 持续 共 一共 总共 连着"),
+    **_each("z", "次 遍 回"), **_each("4", "持续 共 一共 总共"), **_each("4", "连续 连着 接连", "run"),
     **_each("H", "节假日 法定节假日 法定假日 公众假期 假期", "*"),
     **_each("L", "上半年", ("half_year", 1)), **_each("L", "下半年", ("half_year", 2)),
     **_each("p", "最近 过去 近", "recent"), **_each("p", "未来 接下来 今后", "next"),

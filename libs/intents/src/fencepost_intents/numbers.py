@@ -134,8 +134,8 @@ class _Sum:
 
 def _digit_row(items: list[str]) -> Number | None:
     digits = [ZH_DIGITS[item] for item in items]
-    if len(digits) == 2 and digits[1] == digits[0] + 1 and digits[0]:
-        return Number(Decimal(digits[1]), False, 2, Decimal(digits[0]))  # 七八
+    if len(digits) == 2 and digits[1] > digits[0] > 0:
+        return Number(Decimal(digits[1]), False, 2, Decimal(digits[0]))  # 七八, 三五: about so many
     if len(digits) == 2 and digits[0] == 0:
         return Number(Decimal(digits[1]), False, 2)
     return Number(Decimal("".join(map(str, digits))), False, len(digits))

@@ -123,7 +123,12 @@ def _advance(reading: Reading, request: Request) -> Located | None:
 
 
 def _brought_forward(located: Located, ahead: Located) -> Located:
-    expr = located.expr
+    expr, length = located.expr, ahead.expr.duration
+    if expr.date and not expr.clock and length and not length.has_clock and len(length.units) == 1:
+        unit, count = length.units[0]
+        return Located(
+            replace(expr, date=("shifted", expr.date, -abs(int(count)), unit)), located.start, located.end
+        )
     if expr.clock is None or expr.recurrence is not None:
         # Forward from a whole day, or of each of many: what hour that is must be asked.
         return Located(replace(expr, leftover=True), located.start, located.end)

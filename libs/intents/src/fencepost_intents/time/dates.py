@@ -158,8 +158,8 @@ def _past_month(setting: Setting, month: int) -> Readings:
     return periods.named_month(setting, month, year)
 
 
-def _either(setting: Setting, first: DateSpec, second: DateSpec) -> Readings:
-    return (*days_of(first, setting), *days_of(second, setting))
+def _either(setting: Setting, *specs: DateSpec) -> Readings:
+    return tuple(days for spec in specs for days in days_of(spec, setting))
 
 
 def _shifted(setting: Setting, base: DateSpec, count: int, unit: str) -> Readings:

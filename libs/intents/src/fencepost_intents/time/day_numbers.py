@@ -37,6 +37,8 @@ def int_in(value: Any, low: int, high: int) -> int | None:
 
 
 def year_of(value: Any) -> int | None:
+    if isinstance(value, Number) and value.low is not None and value.width == 2:
+        return 2000 + 10 * int(value.low) + int(value.value)  # 二六年
     number = int_in(value, 0, 2200)
     if number is None or not (number >= 1900 or value.width == 2):
         return None

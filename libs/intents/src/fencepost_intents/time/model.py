@@ -63,6 +63,8 @@ class Recurrence:
     part: str | None = None
     workdays: bool = False
     other_interval: int | None = None
+    set_pos: int | None = None
+    count: int | None = None
 
 
 @dataclass(slots=True)

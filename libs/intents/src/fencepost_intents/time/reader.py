@@ -5,15 +5,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
 from fencepost_intents.patterns import lazy
 from fencepost_intents.time.clocks import read_clock
-from fencepost_intents.time.cursor import DAY_GRAIN
+from fencepost_intents.time.day_elements import DayElements
 from fencepost_intents.time.day_rules import read_day
 from fencepost_intents.time.distances import Distances
-from fencepost_intents.time.durations import read_duration
 from fencepost_intents.time.model import Duration, Expr
 from fencepost_intents.time.ranges import Ranges
 from fencepost_intents.time.recur_rules import read_recurrence
@@ -25,7 +25,8 @@ _NEGATED: Final = lazy(
     r"(?:\bnot|n't|\bno need|\bwithout|不是|不用|不要|不必|不需要|别|非)(?: (?:be|a|an|repeat|to))*\s*$"
 )
 _COUNTED: Final = frozenset("人件份位名张本杯次条只台辆套天")
-_LEFT_OVER: Final = frozenset("cmyuTfLk")
+_AGAIN: Final = frozenset(("again", "then", "also", "morning", "afternoon", "evening", "forenoon", "noon"))
+_LEFT_OVER: Final = frozenset("cmyuTfLkx")
 
 
 def read_times(tokens: Tokens, norm: str) -> list[Expr]:
@@ -47,14 +48,17 @@ def read_times(tokens: Tokens, norm: str) -> list[Expr]:
     return [expr for expr in found if repeats or expr.mode != "tail"]
 
 
-class _Reader(Tails, Ranges, Distances):
+class _Reader(Tails, Ranges, Distances, DayElements):
     """Reads the elements of an expression and puts it together."""
 
     __slots__ = ()
 
     def expression(self, first: int) -> Expr | None:
         expr = Expr(first, first)
-        if self.kinds[first] in "we4" or (
+        if self.kinds[first] in "WEHQ" and "O" in self.kinds[first : first + 6]:
+            return self._tail(expr, first)
+        run = self.kinds[first] == "4" and self.tokens.values[first] == "run"
+        if (self.kinds[first] in "we4" and not run) or (
             self.kinds[first] == "n" and self.kinds[first + 1 : first + 2] == "z"
         ):
             return self._tail(expr, first)
@@ -65,14 +69,17 @@ class _Reader(Tails, Ranges, Distances):
             expr.date, expr.last = ("since", day[0]), day[1]
             return expr
         if expr.mode == "within" or (at > first and self.kinds[at - 1] == "I"):
-            return self._relative(expr, at)
+            found = self._relative(expr, at)
+            if found is not None:
+                found.leftover = found.leftover or self._left_over(found, found.last)
+            return found
         end = self._whole(expr, at)
         if end == at:
             return None
         expr.last = end
         if self._is_empty(expr):
             return None
-        expr.leftover = expr.leftover or self._left_over(expr.last)
+        expr.leftover = expr.leftover or self._left_over(expr, expr.last)
         return expr
 
     def _whole(self, expr: Expr, at: int) -> int:
@@ -160,21 +167,24 @@ class _Reader(Tails, Ranges, Distances):
         if kind == "Z" and expr.zone is None:
             expr.zone = self.tokens.values[at]
             return at + 1
-        if expr.recurrence is None and kind in "RrQso(p^u" and (reached := self._recurrence(expr, at)):
+        if expr.recurrence is None and kind in "RrQso(p^u4" and (reached := self._recurrence(expr, at)):
             return reached
         if kind == "P" and (reached := self._part(expr, at)):
             return reached
         if expr.clock is None and (reached := self._clock(expr, at)):
             return reached
-        if (
-            kind == "&"
-            and expr.recurrence
-            and expr.clock
-            and (more := read_clock(self.tokens, at + 1, bare=True))
-        ):
-            expr.more_clocks.append(more[0])
-            return more[1]
+        if kind == "&" and expr.recurrence and expr.clock and (reached := self._another_clock(expr, at + 1)):
+            return reached
         return self._counted_or_day(expr, at, kind)
+
+    def _another_clock(self, expr: Expr, at: int) -> int | None:
+        """每天早上七点和晚上九点: a second time of day, maybe with its own part of day."""
+        part = self.tokens.values[at] if self.kinds[at : at + 1] == "P" else None
+        more = read_clock(self.tokens, at + (part is not None), bare=True)
+        if more is None:
+            return None
+        expr.more_clocks.append(replace(more[0], part=part))
+        return more[1]
 
     def _part(self, expr: Expr, at: int) -> int | None:
         part = self.tokens.values[at]
@@ -225,46 +235,6 @@ class _Reader(Tails, Ranges, Distances):
             return True
         return following[:1] == "D" and self._is_latin(at + 1) and self.tokens.values[at + 1][1] is not None
 
-    def _day(self, expr: Expr, at: int) -> int | None:
-        kind = self.kinds[at]
-        if expr.date is not None:
-            if kind in "WV" and expr.date[0] in ("ymd", "slash", "dom", "day", "rel", "month_day"):
-                expr.date = ("check_weekday", expr.date, self.tokens.values[at])
-                return at + 1 + (self.kinds[at + 1 : at + 2] == ")")
-            if (
-                expr.date[0] == "month"
-                and (day := read_day(self.tokens, at))
-                and day[0][0] == "dom"
-                and len(day[0]) == 2
-            ):
-                expr.date = ("dom", day[0][1], expr.date[1])  # next month on the 3rd
-                return day[1]
-            if expr.date[0] != "weekday":
-                return None
-        found = read_day(self.tokens, at)
-        if found is None or self.tokens.values[at] == "*":
-            return None
-        spec, end, part = found
-        if expr.date is not None:
-            if spec[0] not in ("ymd", "slash", "dom", "month_day"):
-                return None
-            spec = ("check_weekday", spec, expr.date[1])
-        expr.date = spec
-        if part and expr.part is None:
-            expr.part = part
-        return self._shift(expr, end)
-
-    def _shift(self, expr: Expr, at: int) -> int:
-        """周五前两天, 月底前三天: days counted from a day, in Chinese order."""
-        if self.kinds[at : at + 1] in ("A", "B") and self.kinds[at : at + 1] and not self._is_latin(at):
-            found = read_duration(self.tokens, at + 1)
-            if found and len(found[0].units) == 1 and found[0].units[0][0] in DAY_GRAIN:
-                unit, count = found[0].units[0]
-                sign = -1 if self.kinds[at] == "B" else 1
-                expr.date = ("shifted", expr.date, sign * int(count), unit)
-                return found[1]
-        return at
-
     def _recurrence(self, expr: Expr, at: int) -> int | None:
         found = read_recurrence(self.tokens, at)
         if found is None:
@@ -277,7 +247,7 @@ class _Reader(Tails, Ranges, Distances):
         expr.part = expr.part or rule.part
         return end
 
-    def _left_over(self, at: int) -> bool:
+    def _left_over(self, expr: Expr, at: int) -> bool:
         """Whether a piece of a time stands right behind, unread: then the reading is unsure."""
         kinds = self.kinds
         if at >= len(kinds) or at == 0:
@@ -287,6 +257,13 @@ class _Reader(Tails, Ranges, Distances):
             return False
         if kinds[at] in _LEFT_OVER:
             return True
+        if kinds[at] == "&" and expr.recurrence is None:
+            # "in an hour or two", 三点或者四点: which of them?
+            following = at + 1
+            while kinds[following : following + 1] in ("P", ".") and self.tokens.values[following] in _AGAIN:
+                following += 1
+            another = read_clock(self.tokens, following)
+            return another is not None or (expr.duration is not None and kinds[at + 1 : at + 2] == "n")
         counted = self.norm[self.tokens.ends[at] : self.tokens.ends[at] + 1] in _COUNTED and self.tokens.ends[
             at
         ] < len(self.norm)

@@ -26,34 +26,58 @@ _HORIZON: Final = 400  # occurrences looked through for the first one that is ah
 
 
 def resolve_recurrence(expr: Expr, setting: Setting, blank: TimeResult) -> TimeResult:
-    """One rule, or two where 31 is said and months differ. Raises Unreadable."""
+    """One rule; or all that are open, where speakers differ or a day it needs is not said.
+
+    Raises Unreadable.
+    """
     assert expr.recurrence is not None
-    rule, start, notes = _merged(expr, expr.recurrence, setting)
+    rule, start = _merged(expr, expr.recurrence, setting)
+    if expr.date is not None and not days_of(expr.date, setting)[0].is_day and expr.until is None:
+        expr = replace(expr, until=expr.date)  # 这个月每天: to the end of the month
+    if rule.count is not None:
+        expr = replace(expr, count=rule.count)
+    readings = tuple(_result(one, expr, start, setting, blank, notes) for one, notes in _readings(rule))
+    doubt = _doubt(expr, rule, setting)
+    if len(readings) == 1 and doubt is None:
+        return readings[0]
+    inferred = () if doubt is None else (doubt,)
+    return replace(blank, kind="ambiguous", candidates=readings, inferred=inferred, confidence=0.5)
+
+
+def _readings(rule: Recurrence) -> tuple[tuple[Recurrence, tuple[str, ...]], ...]:
+    """The rules that the words allow, each with what it takes for granted."""
     if rule.other_interval is not None:
-        pair = (
+        one, two = (
             replace(rule, other_interval=None),
             replace(rule, interval=rule.other_interval, other_interval=None),
         )
-        found = tuple(_result(one, expr, start, setting, blank, notes) for one in pair)
-        return replace(blank, kind="ambiguous", candidates=found, confidence=0.5)
-    if 31 in rule.by_month_day and rule.freq == "MONTHLY":
+        return (one, ()), (two, ())
+    if rule.freq != "MONTHLY":
+        return ((rule, ()),)
+    if 31 in rule.by_month_day:
         # Silent skipping of February is what people report as a lost reminder.
         last = replace(rule, by_month_day=tuple(-1 if day == 31 else day for day in rule.by_month_day))
-        readings = (
-            _result(rule, expr, start, setting, blank, (*notes, "months without a 31st are skipped")),
-            _result(last, expr, start, setting, blank, (*notes, "the last day of every month")),
-        )
-        return replace(blank, kind="ambiguous", candidates=readings, confidence=0.5)
-    if any(day in (29, 30) for day in rule.by_month_day) and rule.freq == "MONTHLY":
-        notes = (*notes, f"months without a {max(rule.by_month_day)}th are skipped")
-    return _result(rule, expr, start, setting, blank, notes)
+        return (rule, ("months without a 31st are skipped",)), (last, ("the last day of every month",))
+    if any(day in (29, 30) for day in rule.by_month_day):
+        return ((rule, (f"months without a {max(rule.by_month_day)}th are skipped",)),)
+    return ((rule, ()),)
 
 
-def _merged(expr: Expr, rule: Recurrence, setting: Setting) -> tuple[Recurrence, date, tuple[str, ...]]:
+def _doubt(expr: Expr, rule: Recurrence, setting: Setting) -> str | None:
+    """What must be asked before the rule can be taken as meant."""
+    if ("holidays",) in expr.except_dates and not setting.holidays.off:
+        return "public holidays are not known here, so they can't be taken out"
+    named = rule.by_day or rule.by_month_day or rule.by_month or expr.date or expr.starts
+    if expr.clock is not None and rule.freq in ("WEEKLY", "MONTHLY", "YEARLY") and not named:
+        return "which day is not said"
+    return None
+
+
+def _merged(expr: Expr, rule: Recurrence, setting: Setting) -> tuple[Recurrence, date]:
     """The rule with the day said beside it ("monthly on the 1st", 周一到周五每天), and the first day it
     may begin.
     """
-    start, notes = setting.today, ()
+    start = setting.today
     spec = expr.date
     if spec is not None:
         match spec[0]:
@@ -66,6 +90,9 @@ def _merged(expr: Expr, rule: Recurrence, setting: Setting) -> tuple[Recurrence,
                 rule = replace(rule, by_month_day=(spec[1],))
             case "ymd" if rule.freq == "YEARLY" and not rule.by_month:
                 rule = replace(rule, by_month=(spec[2],), by_month_day=(spec[3],))
+            case "lunar" | "holiday" if rule.freq == "YEARLY":
+                # Rules of RFC 5545 know no lunar calendar and no nth weekday by a holiday's name.
+                raise Unreadable("a holiday that no rule can repeat")
             case "edge" if rule.freq == "MONTHLY":
                 rule = replace(rule, by_month_day=(-1 if spec[2] == "end" else 1,))
             case _:
@@ -74,7 +101,7 @@ def _merged(expr: Expr, rule: Recurrence, setting: Setting) -> tuple[Recurrence,
         start = max(start, days_of(expr.starts, setting)[0].first)
     if expr.except_days:
         rule = _without(rule, expr.except_days)
-    return rule, start, notes
+    return rule, start
 
 
 def _without(rule: Recurrence, excepted: tuple[int, ...]) -> Recurrence:
@@ -124,7 +151,7 @@ def _result(
         text += until
     elif expr.count:
         text += f";COUNT={expr.count}"
-    exdates, more = _exdates(expr, first, setting)
+    exdates = _exdates(expr, first, setting)
     shown = anchor = first.date().isoformat()
     if times:
         at = on_clock(first, setting.tz)[-1]
@@ -139,7 +166,7 @@ def _result(
     )
     return replace(
         blank, kind="recurrence", rrule=text, dtstart=anchor, next=shown, exdates=exdates,
-        inferred=(*notes, *clock_notes, *more, *workday_note), confidence=0.95,
+        inferred=(*notes, *clock_notes, *workday_note), confidence=0.95,
     )  # fmt: skip
 
 
@@ -192,6 +219,8 @@ def _rule_text(rule: Recurrence, times: list[time]) -> str:
     ):
         if values:
             parts.append(f"{name}={','.join(map(str, values))}")
+    if rule.set_pos is not None:
+        parts.append(f"BYSETPOS={rule.set_pos}")
     if len(times) > 1:
         parts.append(f"BYHOUR={','.join(str(one.hour) for one in sorted(times))}")
     return ";".join(parts)
@@ -214,17 +243,14 @@ def _until(expr: Expr, first: datetime, setting: Setting) -> str:
     return f";UNTIL={end:%Y%m%dT%H%M%SZ}"
 
 
-def _exdates(expr: Expr, first: datetime, setting: Setting) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _exdates(expr: Expr, first: datetime, setting: Setting) -> tuple[str, ...]:
     found: list[str] = []
-    notes: tuple[str, ...] = ()
     for spec in expr.except_dates:
         if spec == ("holidays",):
             days = sorted(day for day in setting.holidays.off if day >= first.date())
-            if not days:
-                notes = ("public holidays are not known here, so they are not taken out",)
         else:
             one = days_of(spec, setting)[0]
             days = [one.first + timedelta(days=step) for step in range((one.last - one.first).days + 1)]
         for day in days:
             found.append(on_clock(datetime.combine(day, first.time()), setting.tz)[-1].isoformat())
-    return tuple(found), notes
+    return tuple(found)

@@ -214,7 +214,29 @@ def _nth_weekday(n: Any, weekday: int, unit: str = "month") -> Recurrence | None
     )
 
 
+def _run_of_days(word: Any, count: Any, unit: str) -> Recurrence | None:
+    """连续三天: every day, three times."""
+    number = _int(count, 2, 366)
+    return Recurrence("DAILY", count=number) if word == "run" and unit == "day" and number else None
+
+
+def _quarter_day(quarter: str, n: Any, day: str) -> Recurrence | None:
+    return _quarter_day_en(n, day) if quarter == "quarter" else None
+
+
+def _quarter_day_en(n: Any, day: str) -> Recurrence | None:
+    if day != "day" or n not in (1, -1):
+        return None
+    return Recurrence("YEARLY", by_month=(1, 4, 7, 10) if n == 1 else (3, 6, 9, 12), by_month_day=(n,))
+
+
+def _day_of_year(day: Any, month: Any) -> Recurrence | None:
+    return _year_day(month, day)
+
+
 def _nth_day(n: Any, day: str, unit: str = "month") -> Recurrence | None:
+    if day == "workday" and unit == "month":
+        return Recurrence("MONTHLY", by_day=DAYS[:5], set_pos=n, workdays=True)
     return Recurrence("MONTHLY", by_month_day=(n,)) if day == "day" and unit == "month" else None
 
 
@@ -254,10 +276,12 @@ def _part(part: str) -> Recurrence | None:
 
 _Build = Callable[..., "Recurrence | None"]
 _TABLE: Final[tuple[tuple[str, _Build], ...]] = (
+    (r"(4)(n)(u)", _run_of_days), (r"Rg?(u)s*(o)(u)", _quarter_day), (r"Rks*(o)(u)", _quarter_day_en), (r"s?(o)(u)s*Rk", _quarter_day_en),
+    (r"R(o)s*([MU])", _day_of_year), (r"rhg?(u)", _half_unit),
     (r"Rg?ms*(o)(W)", _nth_weekday), (r"Rg?ms*(o)(u)", _nth_day), (r"Rg?ms*(n)d", _month_day), (r"Rg?(X)", _month_edge),
     (r"R(n)gms*(n)d", _n_month_day), (r"R(n)gm", _n_months), (r"Rg?ms*(X)", _month_edge),
     (r"Rg?m", lambda: Recurrence("MONTHLY")), (r"Rys*(n)m(n)d?", _year_day), (r"Ry", lambda: Recurrence("YEARLY")),
-    (r"R(n)d", _month_day), (r"R(n)m(n)d", _year_day), (r"Rhg?(u)", _half_unit), (r"Rhy", _half_month_or_year),
+    (r"R(n)d", _month_day), (r"R(n)m(n)d", _year_day), (r"Rhs?[ag]?(u)", _half_unit), (r"Rhy", _half_month_or_year),
     (r"R(n)g?(u)s*(W)", _n_unit_weekday), (r"R(n)g?(u)", _n_units),
     (r"Rg?(u)s*(W)", _unit_weekday), (r"R(u)s*(o)(?!s*[MU])", _unit_month_day), (r"R(u)s*([MU])s?([on])", _unit_year_day),
     (r"R(u)s*([on])s?([MU])", _unit_day_year), (r"Rg?(u)", _each_unit), (r"Rg?(W)", _weekday), (r"R(V)", _weekday), (r"RE", _weekends),
