@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
-import fencepost_worker.main
+import fencepost_worker.process
 import psycopg
 import pytest
 from fencepost_domain.ports import Ids
@@ -51,7 +51,7 @@ async def test_a_boot_whose_slot_was_taken_does_not_take_it_back(store: Store) -
 async def test_of_two_workers_with_one_slot_the_earlier_one_ends(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fencepost_worker.main, "REGISTER_EVERY", timedelta(seconds=0.2))
+    monkeypatch.setattr(fencepost_worker.process, "REGISTER_EVERY", timedelta(seconds=0.2))
     async with serving(ScriptedGateway(life_catalog())) as gateway:
         stop = asyncio.Event()
         settings = worker_settings(database, gateway.url, worker_slot="shared")
