@@ -55,6 +55,7 @@ async def done_once(bench: Bench, run_id: UUID) -> None:
     assert await bench.violations() == []
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize("point", BEFORE_APPROVAL)
 async def test_i15_killed_before_the_approval_the_run_goes_on_without_asking_the_model_again(
     bench: Bench, tmp_path: Path, point: str
@@ -72,6 +73,7 @@ async def test_i15_killed_before_the_approval_the_run_goes_on_without_asking_the
         await done_once(bench, run_id)
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize("point", AFTER_APPROVAL)
 async def test_i21_killed_after_the_approval_there_is_one_effect_and_one_final_message(
     bench: Bench, tmp_path: Path, point: str

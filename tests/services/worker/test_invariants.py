@@ -199,7 +199,8 @@ async def insert_action(bench: Bench, run_id: UUID, index: int, tool: str, argum
         "INSERT INTO agent.actions (run_id, index, n, tenant_id, tool, tool_version, catalog_fp, arguments,"
         " arguments_hash, author, risk, effect_class, approval, preview, change, precondition, token_id,"
         " token_key_id, token_mac, token_expires_at)"
-        " SELECT id, %s, 1, tenant_id, %s, '1', catalog_fp, %s, 'h', user_id, 'medium', 'local', true, '{}', '{}', '{}', gen_random_uuid(), 'k', '', now() FROM agent.runs WHERE id = %s",
+        " SELECT id, %s, 1, tenant_id, %s, '1', catalog_fp, %s, 'h', user_id, 'medium', 'local', true, '{}',"
+        " '{}', '{}', gen_random_uuid(), 'k', '', now() FROM agent.runs WHERE id = %s",
         index,
         tool,
         json.dumps(arguments),
@@ -211,7 +212,8 @@ async def insert_effect(bench: Bench, run_id: UUID, index: int, tool: str, state
     await bench.runs.run(
         "INSERT INTO agent.effects (effect_key, run_id, root_run_id, tenant_id, index, n, tool, class, state,"
         " arguments_hash, request, result)"
-        " SELECT id || ':action:' || %s || ':commit', id, root_run_id, tenant_id, %s, 1, %s, 'local', %s, 'h', '', '{\"ok\": true}' FROM agent.runs WHERE id = %s",
+        " SELECT id || ':action:' || %s || ':commit', id, root_run_id, tenant_id, %s, 1, %s, 'local', %s,"
+        " 'h', '', '{\"ok\": true}' FROM agent.runs WHERE id = %s",
         index,
         index,
         tool,

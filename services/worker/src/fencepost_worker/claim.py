@@ -17,7 +17,7 @@ from fencepost_domain.ports import Clock
 from fencepost_runtime.failpoints import ahit
 from fencepost_runtime.logging import get_logger
 from fencepost_runtime.loop import LoopStatus
-from fencepost_runtime.wake.port import Hint, PoisonRecord, WakeListener
+from fencepost_runtime.wake.port import Hint, WakeListener
 from fencepost_store.claims import Claim, claim, claimed_by_nonce
 from fencepost_store.transaction import Store
 
@@ -50,9 +50,6 @@ class ClaimLoop:
         if hint.module in self.modules:
             self._wanted.add(hint.module)
             self._wake.set()
-
-    def on_poison(self, record: PoisonRecord) -> None:
-        log.warning("wake.unreadable", topic=record.topic, reason=record.reason)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Claim until `stop`. A failure is logged and the next scan tries again."""

@@ -94,6 +94,9 @@ class Heartbeat:
                 log.warning("heartbeat.failed", error=type(error).__name__)
                 self._drop()
                 delay = AFTER_FAILURE_SECONDS
+            except Exception:  # a fault of ours must not end the renewals of every run held
+                log.exception("heartbeat.failed")
+                self._drop()
         self._drop()
 
     def _beat(self) -> None:
