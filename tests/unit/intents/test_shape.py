@@ -1,3 +1,5 @@
+# Tables: an entry or a pattern is easier to check on one line than broken up.
+# ruff: noqa: E501
 """The binding JSON shape, and that a detection is a pure function of its arguments."""
 
 from __future__ import annotations

@@ -4,22 +4,20 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from fencepost_intents.intent import guards
 from fencepost_intents.intent.languages import attendees
 from fencepost_intents.intent.reading import Located, Reading, complete_each_other, joined
+from fencepost_intents.intent.reminder_titles import is_event, title_of
 from fencepost_intents.intent.requests import Request
-from fencepost_intents.intent.titles import cut
 from fencepost_intents.patterns import lazy
-from fencepost_intents.result import SlotValue, Span, TimeResult
+from fencepost_intents.result import SlotValue, TimeResult
 
 _ALARM: Final = lazy(
     r"闹钟|闹铃|倒计时|计时器?|定时器|起床|叫醒|\balarms?\b|\btimers?\b|\bwake (?:me|us)\b|\bcountdown\b"
 )
-_WAKES: Final = lazy(r"起床|叫醒|\bwake (?:me|us)(?: up)?\b")
 # What may stand between a cue and the reminder's own time.
 _BETWEEN: Final = frozenset(
     ("", "on", "at", "for", "the", "to", "my", "this", "about", "要", "在", "去", "我", "一下")
@@ -27,24 +25,10 @@ _BETWEEN: Final = frozenset(
 _PERIODS: Final = frozenset(("named_month", "named_year", "month", "week", "year", "quarter"))
 _AT_END: Final = lazy(r"[\s,.!?。吧哦呢啊]|please|thanks|thank you|谢谢")
 _TIMER: Final = lazy(r"倒计时|计时|定时器|\btimers?\b|\bcountdown\b")
-_EVENT: Final = lazy(
-    r"(?:会议|会面|电话会|碰头会|例会|面试|聚会|约会|见面|开会|会|日程|行程|活动|事件|meeting|appointment|appt|event|call with|conference|get-?together|lunch with|dinner with|interview|standup|1:1|one on one|one-on-one|calendar|schedule|agenda|diary|planner|schedule)$"
+_JOINED: Final = lazy(
+    r"(?:和|以及|还有|跟|、)$|\band (?:again )?(?:at |on |by )?$|\band to [\w ]{1,40} (?:at|on|by) $|\band [\w ]{1,24} at $"
 )
-_CALENDAR: Final = lazy(
-    r"(?:加|添加|放|写|记|存|添)(?:到|进|入)|日历|日程|行事历|to[- ]?do list|calendar|schedule|agenda|diary|planner"
-)
-_ZH_VERB: Final = lazy(
-    r"^(?:请|帮我|麻烦|给我|在?我?(?:的)?(?:日历|日程表?|行事历)(?:上|里|中)?|安排|预约|预定|创建|新建|添加|增加|加|设置?|定|约|组织|召集|建|记|放|一个|一场|个|场|一下|下|到|日历|日程|上|里|在|我的?|的|\s)+"
-)
-_EN_VERB: Final = lazy(
-    r"^(?:(?:please|can you|could you|would you|i need you to|i need to|i want to|i'd like to|let's|hey|schedule|arrange|set up|setup|set|organize|plan|create|make|add|put|book|mark|save|enter|insert|pencil in|block off|block out|block|an?|the|my|our|me|new|up|in|calendar event|event|calendar|entry|for|called|titled|named|need|have|on|to|of|note)(?![\w'])[ :,]*)+"
-)
-_EN_PLACE: Final = lazy(
-    r"\b(?:(?:on|to|in|into|onto) (?:my |the |our )?(?:calendar|schedule|agenda|diary|to[- ]?do(?: list)?|planner))\b"
-)
-_ZH_PLACE: Final = lazy(
-    r"(?:加|添加|放|写|记|存)?(?:到|进|入|在)(?:我的?)?(?:日历|日程表?|行事历|备忘录|待办|清单)(?:事项|清单|列表)?(?:上|里|中)?"
-)
+_JOINS: Final = lazy(r"\s*(?:and (?:to )?\w|和|以及)")
 _ADVANCE_BEFORE: Final = lazy(r"(?:提前|提早|前|早)\s*$")
 _ADVANCE_AFTER: Final = lazy(
     r"^\s*(?:before(?:hand)?\b|in advance\b|ahead\b|early\b|earlier\b|prior\b|之前|以前|前)"
@@ -69,12 +53,12 @@ def create_slots(
     slots: dict[str, Any] = {}
     if own is not None:
         slots["time"] = own.result if own.located.expr.clock is None else _start_of(own.result)
-    title = _title(reading, request, list(own.pieces) if own else [])
+    title = title_of(reading, request, list(own.pieces) if own else [])
     if title is None and (alarm := _ALARM.search(reading.masked, *window)):
         title = SlotValue(reading.text[alarm.start() : alarm.end()], alarm.span())
     if title is not None:
         slots["title"] = title
-    if _is_event(reading, request):
+    if is_event(reading, request):
         people = attendees(reading.text, reading.norm, window, reading.zh)
         slots |= {"attendees": people} if people is not None else {}
     missing = [] if title else ["title"]
@@ -94,9 +78,27 @@ def _own(reading: Reading, request: Request) -> OwnTime | None:
     located = pieces[0]
     for other in pieces[1:]:
         located = joined(located, other)
+    if _second_time(reading, request, pieces):
+        located = Located(replace(located.expr, leftover=True), located.start, located.end)
     if ahead is not None:
         located, pieces = _brought_forward(located, ahead), [*pieces, ahead]
     return OwnTime(located, tuple(pieces), reading.resolve(located, reading.setting(1, window)))
+
+
+def _second_time(reading: Reading, request: Request, pieces: list[Located]) -> bool:
+    """Whether another time of day stands beside the one taken: "call mom at 5 and to pick up the kids at 6"."""
+    taken = [(piece.start, piece.end) for piece in pieces]
+    for one in reading.times_in((request.start, request.end)):
+        if (one.start, one.end) in taken or one.expr.clock is None or one.expr.mode == "tail":
+            continue
+        if guards.CORRECTED.search(reading.masked, one.end, request.end):
+            continue
+        before_both = max(one.end, *(end for _, end in taken)) <= request.cue.start
+        if before_both or _JOINED.search(reading.norm[request.start : one.start]):
+            return True
+        if _JOINS.match(reading.norm[one.end : request.end]):
+            return True
+    return False
 
 
 def _start_of(found: TimeResult) -> TimeResult:
@@ -212,85 +214,10 @@ def _weight(reading: Reading, request: Request, one: Located) -> int:
     near = not behind or norm[cue.end : one.start].strip(" ,:") in _BETWEEN
     at_end = behind and not _AT_END.sub("", norm[one.end : request.end])
     weight += 3 if near else 2 if at_end else 0
-    if norm[one.end : one.end + 1] == "的" and not near and not _is_event(reading, request):
+    if norm[one.end : one.end + 1] == "的" and not near and not is_event(reading, request):
         weight -= 3  # 发下周一的安排
     if norm[one.start : one.end].endswith("'s") or norm[one.end : one.end + 2] == "'s":
         weight -= 4  # tomorrow's meeting
     if one.expr.date and one.expr.date[0] in _PERIODS and not near and not at_end:
         weight -= 2  # the March report
     return weight
-
-
-def _is_event(reading: Reading, request: Request) -> bool:
-    cue = reading.masked[request.cue.start : request.cue.end]
-    return bool(_EVENT.search(cue) or _CALENDAR.search(cue)) and "提醒" not in cue
-
-
-def _title(reading: Reading, request: Request, used: list[Located]) -> SlotValue | None:
-    text, norm, zh = reading.text, reading.norm, reading.zh
-    removed: list[Span] = [(one.start, one.end) for one in used]
-    window, cue = (request.start, request.end), request.cue
-    removed += [found.span() for found in guards.CORRECTED.finditer(reading.masked, *window)] if used else []
-    removed += _dropped_times(reading, request, used)
-    if _is_event(reading, request):
-        return _event_title(reading, request, removed)
-    after = cut(text, norm, (cue.end, request.end), removed, zh)
-    wakes = _WAKES.search(reading.masked, cue.start, min(cue.end + 3, request.end))
-    if wakes is not None and (after is None or after.value in ("up", "me up", "床")):
-        return SlotValue(text[wakes.start() : wakes.end()], wakes.span())
-    if after is not None:
-        return after
-    inside = cut(text, norm, (cue.start, cue.end), [*removed, *_shell(reading, request)], zh)
-    if inside is not None:
-        return inside
-    return cut(text, norm, (request.start, cue.start), removed, zh)
-
-
-def _dropped_times(reading: Reading, request: Request, used: list[Located]) -> list[Span]:
-    """Times that a correction took back: they are in no title."""
-    found = guards.CORRECTED.search(reading.masked, request.start, request.end)
-    if found is None or not used:
-        return []
-    return [
-        (one.start, one.end) for one in reading.times_in((request.start, found.start())) if one not in used
-    ]
-
-
-def _shell(reading: Reading, request: Request) -> list[Span]:
-    """The verb and the noun of 设个交周报的提醒, "set a dentist reminder": what stands between is the
-    title.
-    """
-    cue = request.cue
-    words = reading.masked[cue.start : cue.end]
-    lead = re.match(
-        r"(?:提醒(?:一下|下)?(?:我们|我|咱们|咱|自己|本人|俺)?(?:一下|一声|下)?|设置?定?|定|订|上|调|建|加|弄|来|开|搞|整|安排|添加|新建|创建|增加|预约|新增|添|记|做|起(?!床|来)|给我发?|帮我|叫我|喊我|通知我|叫醒我|记得|别忘了?|请|一下|好|了|一?个|一?条|下)+|"
-        r"(?:(?:set|create|make|add|put|schedule|start|need|want|give|get|have|new|place|leave|remind|wake|ping|nudge|alert|notify|send|me|us|up|an?|the|my|another|to|don't|dont|do|not|let|forget|remember|for|i|make|sure|that|never|help|it|know|when|tell|buzz|prompt|reminder)\b ?)+",
-        words,
-    )
-    spans = [(cue.start, cue.start + lead.end())] if lead else []
-    spans += [
-        (cue.start + found.start(), cue.start + found.end())
-        for found in re.finditer(
-            r"(?:的)?(?:提醒|闹钟|闹铃|日程|行程|待办|备忘|事件|倒计时|计时器|定时器|行事历)|\b(?:recurring |repeating |daily |weekly |new )?(?:reminders?|alarms?|timers?|to-?do|countdown)\b",
-            words,
-        )
-    ]
-    return spans
-
-
-def _event_title(reading: Reading, request: Request, removed: list[Span]) -> SlotValue | None:
-    """A meeting's title keeps its noun: "meeting with Bob"."""
-    norm = reading.norm
-    place = _ZH_PLACE if reading.zh else _EN_PLACE
-    removed = [*removed, *(found.span() for found in place.finditer(norm, request.start, request.end))]
-    removed += [
-        found.span()
-        for found in re.finditer(r"提醒(?:我|一下)*|\bremind me\b", norm[: request.end])
-        if found.start() >= request.start
-    ]
-    start = request.cue.start
-    verb = (_ZH_VERB if reading.zh else _EN_VERB).match(norm[start : request.end])
-    if verb:
-        removed.append((start, start + verb.end()))
-    found = cut(reading.text, norm, (start, request.end), removed, reading.zh)
-    return found or cut(reading.text, norm, (request.start, start), removed, reading.zh)
