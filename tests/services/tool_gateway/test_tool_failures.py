@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 from fencepost_contracts.yaml12 import ContractRefused
+from fencepost_runtime.failpoints import DIRECTORY_VARIABLE, Action, arm, wait_hit
 from fencepost_tool_gateway.catalog import Catalogs
 
 from tests.support.gateway import Served, code, module_folder, serving
@@ -210,3 +212,25 @@ def test_a_contract_without_its_code_is_refused() -> None:
     catalogs = Catalogs([root], installed=False)
     with pytest.raises(ContractRefused, match=r"no code in tools/ for probe\.lies"):
         catalogs.load()
+
+
+async def test_a_connection_cut_before_commit_is_unavailable_and_the_same_commit_works_later(
+    probed: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database restarts while the gateway is about to COMMIT: nothing is known, nothing is claimed."""
+    held = await probed.bound(module="probe")
+    action = await probed.prepared(held, "probe.moved", {})
+    point = "gateway.business.before_commit"
+    monkeypatch.setenv(DIRECTORY_VARIABLE, str(tmp_path))
+    arm(tmp_path, point, Action.BLOCK)
+    commit = asyncio.ensure_future(probed.commit(held, action))
+    await wait_hit(tmp_path, point)
+    await probed.lives.sql(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND usename = 'fencepost_gateway'"
+    )
+    (tmp_path / f"{point}.release").touch()
+    assert code(await commit) == "unavailable"
+    assert await probed.attempts() == 0 and await probed.count("app.ledger_entries") == 0
+    assert (await probed.commit(held, action)).json()["state"] == "completed"
+    assert await probed.count("app.ledger_entries") == 1

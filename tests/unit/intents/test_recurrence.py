@@ -1,7 +1,7 @@
-"""When a repetition is due next: wall clock over summer time, exceptions, and rules that aren't taken (I31)."""
+"""When a repetition is due next: wall clock over summer time, exceptions, rules that are not taken (I31)."""
 
 from datetime import UTC, datetime, timedelta
-from itertools import islice
+from itertools import islice, pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -23,15 +23,19 @@ def times(rule: str, start: datetime, zone: str, after: datetime, count: int) ->
 def test_a_time_in_the_gap_is_moved_behind_it_and_comes_back_the_next_day() -> None:
     start = local(NEW_YORK, 2027, 3, 13, 2, 30)
     assert times("FREQ=DAILY", start, NEW_YORK, start - timedelta(days=1), 3) == [
-        "2027-03-13T02:30:00-05:00", "2027-03-14T03:30:00-04:00", "2027-03-15T02:30:00-04:00"
-    ]  # fmt: skip
+        "2027-03-13T02:30:00-05:00",
+        "2027-03-14T03:30:00-04:00",
+        "2027-03-15T02:30:00-04:00",
+    ]
 
 
 def test_a_time_that_is_there_twice_counts_once_the_first_time() -> None:
     start = local(NEW_YORK, 2027, 11, 6, 1, 30)
     assert times("FREQ=DAILY", start, NEW_YORK, start - timedelta(days=1), 3) == [
-        "2027-11-06T01:30:00-04:00", "2027-11-07T01:30:00-04:00", "2027-11-08T01:30:00-05:00"
-    ]  # fmt: skip
+        "2027-11-06T01:30:00-04:00",
+        "2027-11-07T01:30:00-04:00",
+        "2027-11-08T01:30:00-05:00",
+    ]
 
 
 def test_the_wall_clock_is_the_same_on_both_sides_of_the_change() -> None:
@@ -43,7 +47,7 @@ def test_the_wall_clock_is_the_same_on_both_sides_of_the_change() -> None:
 def test_hours_and_minutes_count_elapsed_time() -> None:
     start = local(NEW_YORK, 2027, 3, 13, 23)
     steps = list(islice(occurrences_after("FREQ=HOURLY;INTERVAL=6", start, NEW_YORK, start), 3))
-    assert [b - a for a, b in zip(steps, steps[1:], strict=False)] == [timedelta(hours=6)] * 2
+    assert [b - a for a, b in pairwise(steps)] == [timedelta(hours=6)] * 2
 
 
 def test_a_rule_by_the_minute_is_not_walked_through_from_its_start() -> None:
@@ -78,11 +82,26 @@ def test_a_rule_ends_by_count_or_until_and_then_nothing_comes() -> None:
 
 @pytest.mark.parametrize(
     "rule",
-    ["", "X", "FREQ=SECONDLY", "FREQ=DAILY;FREQ=DAILY", "FREQ=DAILY;COUNT=0", "FREQ=DAILY;INTERVAL=0",
-     "FREQ=DAILY;INTERVAL=x", "FREQ=WEEKLY;BYDAY=XX", "FREQ=DAILY;BYMONTHDAY=31", "FREQ=MINUTELY;BYMONTH=2",
-     "FREQ=HOURLY;INTERVAL=7;BYDAY=MO", "FREQ=DAILY;COUNT=2;UNTIL=20300101T000000Z", "FREQ=DAILY;UNTIL=soon",
-     "FREQ=DAILY\nEXDATE:20270101", "FREQ=YEARLY;BYEASTER=1", "FREQ=DAILY;DTSTART=20270101", "FREQ=DAILY;" * 50],
-)  # fmt: skip
+    [
+        "",
+        "X",
+        "FREQ=SECONDLY",
+        "FREQ=DAILY;FREQ=DAILY",
+        "FREQ=DAILY;COUNT=0",
+        "FREQ=DAILY;INTERVAL=0",
+        "FREQ=DAILY;INTERVAL=x",
+        "FREQ=WEEKLY;BYDAY=XX",
+        "FREQ=DAILY;BYMONTHDAY=31",
+        "FREQ=MINUTELY;BYMONTH=2",
+        "FREQ=HOURLY;INTERVAL=7;BYDAY=MO",
+        "FREQ=DAILY;COUNT=2;UNTIL=20300101T000000Z",
+        "FREQ=DAILY;UNTIL=soon",
+        "FREQ=DAILY\nEXDATE:20270101",
+        "FREQ=YEARLY;BYEASTER=1",
+        "FREQ=DAILY;DTSTART=20270101",
+        "FREQ=DAILY;" * 50,
+    ],
+)
 def test_rules_that_are_not_taken_are_refused_in_words(rule: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         check_rule(rule)
@@ -90,8 +109,15 @@ def test_rules_that_are_not_taken_are_refused_in_words(rule: str) -> None:
 
 @pytest.mark.parametrize(
     "rule",
-    ["FREQ=DAILY", "RRULE:FREQ=WEEKLY;BYDAY=MO,FR", "FREQ=MONTHLY;BYDAY=1MO", "FREQ=YEARLY;BYMONTH=3;BYMONTHDAY=5",
-     "FREQ=MINUTELY;INTERVAL=30", "FREQ=DAILY;BYHOUR=9,18", "FREQ=MONTHLY;BYSETPOS=-1;BYDAY=MO,TU,WE,TH,FR"],
-)  # fmt: skip
+    [
+        "FREQ=DAILY",
+        "RRULE:FREQ=WEEKLY;BYDAY=MO,FR",
+        "FREQ=MONTHLY;BYDAY=1MO",
+        "FREQ=YEARLY;BYMONTH=3;BYMONTHDAY=5",
+        "FREQ=MINUTELY;INTERVAL=30",
+        "FREQ=DAILY;BYHOUR=9,18",
+        "FREQ=MONTHLY;BYSETPOS=-1;BYDAY=MO,TU,WE,TH,FR",
+    ],
+)
 def test_rules_people_use_are_taken(rule: str) -> None:
     check_rule(rule)
