@@ -132,6 +132,11 @@ async def test_a_decision_on_a_stopped_run_is_refused(lives: Lives) -> None:
     held, interrupt_id = await lives.waiting()
     await lives.cancel(held.run.id)
     assert (await stored(lives, interrupt_id))["status"] == "withdrawn"
+    assert (await lives.event_types(held.run.id))[-3:] == [
+        "interrupt.withdrawn", "message.completed", "run.finalized",
+    ]  # fmt: skip
+    [line] = await lives.sql("SELECT data FROM agent.feed WHERE kind = 'interrupt.closed'")
+    assert line["data"]["interrupt_id"] == str(interrupt_id), "who was asked sees that nobody asks any more"
     with pytest.raises(Gone):
         await lives.resolve(interrupt_id)
 

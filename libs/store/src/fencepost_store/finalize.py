@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fencepost_domain.decision import Decision, NewEvent
+from dataclasses import dataclass
+
+from fencepost_domain.decision import Decision, NewEvent, NewFeed
 from fencepost_domain.errors import Conflict
 from fencepost_domain.ports import Ids
 from fencepost_domain.run import RESUMABLE, Run
@@ -29,11 +31,30 @@ def events_of(decision: Decision, ids: Ids) -> tuple[NewEvent, ...]:
     return tuple(events)
 
 
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """What is told of questions that nobody needs to answer any more."""
+
+    events: tuple[NewEvent, ...] = ()
+    feed: tuple[NewFeed, ...] = ()
+
+
+async def withdraw(tx: Tx, run: Run, decision: Decision) -> Closed:
+    """A run that ends asks nobody anything: its open interrupt is withdrawn, and log and feed say so."""
+    if decision.finalization is None:
+        return Closed()
+    rows = await tx.rows("withdraw_open_interrupts", run_id=run.id)
+    told = [{"interrupt_id": str(row["id"]), "kind": row["kind"]} for row in rows]
+    return Closed(
+        tuple(NewEvent(tx.ids.uuid7(), Ev.INTERRUPT_WITHDRAWN, one) for one in told),
+        tuple(NewFeed("interrupt.closed", {**one, "run_id": str(run.id)}) for one in told),
+    )
+
+
 async def write(tx: Tx, run: Run, decision: Decision) -> None:
-    """The rows beside the run's: after it in the lock order (interrupt, conversation, outbox)."""
+    """The rows beside the run's: after it in the lock order (conversation, outbox)."""
     if decision.finalization is not None:
         f = decision.finalization
-        await tx.execute("withdraw_open_interrupts", {"run_id": run.id})
         await tx.execute(
             "insert_finalization",
             {

@@ -100,7 +100,8 @@ async def record(tx: Tx, run: Run, decision: Decision) -> Recorded:
     columns = tuple(sorted(decision.sets))
     to = decision.to is not None and decision.to is not run.status
     terminal = to and decision.to in TERMINAL
-    events = (*decision.events, *finalize.events_of(decision, tx.ids))
+    closed = await finalize.withdraw(tx, run, decision)
+    events = (*decision.events, *closed.events, *finalize.events_of(decision, tx.ids))
     params: dict[str, Any] = {
         "run_id": run.id,
         "from_status": str(run.status),
@@ -126,7 +127,7 @@ async def record(tx: Tx, run: Run, decision: Decision) -> Recorded:
         raise Conflict("run_changed", f"run {run.id} is not what it was")
     tx.has_hint |= any(hint.publish_at is None or hint.publish_at <= row["at"] for hint in decision.outbox)
     await finalize.write(tx, run, decision)
-    await write_feed(tx, run, decision.feed)
+    await write_feed(tx, run, (*closed.feed, *decision.feed))
     return Recorded(row["revision"], row["event_seq"], row["wakes"], RunStatus(row["status"]), row["at"])
 
 

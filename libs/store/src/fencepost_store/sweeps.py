@@ -142,11 +142,8 @@ async def is_wait_over(tx: Tx, run_id: UUID, on: WaitingOn) -> bool:
 
 async def withdraw_open_interrupt(tx: Tx, run_id: UUID) -> OpenInterrupt | None:
     """Close the run's open question, under the run's lock; None when it asks nothing."""
-    row = await tx.row("open_interrupt_of_run", run_id=run_id)
-    if row is None:
-        return None
-    await tx.execute("withdraw_open_interrupts", {"run_id": run_id})
-    return OpenInterrupt(row["id"], InterruptKind(row["kind"]))
+    row = await tx.row("withdraw_open_interrupts", run_id=run_id)
+    return OpenInterrupt(row["id"], InterruptKind(row["kind"])) if row is not None else None
 
 
 async def find_overdue_attempts(tx: Tx, after: UUID, batch: int) -> list[OverdueAttempt]:

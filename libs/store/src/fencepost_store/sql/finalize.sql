@@ -8,8 +8,8 @@ VALUES (:tenant_id, :user_id, :conversation_id, :kind, CAST(:data AS jsonb));
 -- withdraw_open_interrupts --
 -- Why: a run that ends asks nobody anything any more.
 -- Locks: the run's open interrupt (the run's row is held).  Clock: none.
--- Result: none.
-UPDATE agent.interrupts SET status = 'withdrawn' WHERE run_id = :run_id AND status = 'open';
+-- Result: id and kind of each.
+UPDATE agent.interrupts SET status = 'withdrawn' WHERE run_id = :run_id AND status = 'open' RETURNING id, kind;
 
 -- insert_finalization --
 -- Why: why and how the run ended, once; the primary key refuses a second one.

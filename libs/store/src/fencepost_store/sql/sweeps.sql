@@ -112,12 +112,6 @@ SELECT l.kind, count(*) AS looked, CAST(max(CAST(l.id AS text)) AS uuid) AS upto
   LEFT JOIN ended e ON e.id = l.id
  GROUP BY l.kind;
 
--- open_interrupt_of_run --
--- Why: a run that is woken by the world needs no answer any more.
--- Locks: the interrupt, FOR NO KEY UPDATE (after the run).  Clock: none.
--- Result: id and kind, or no row.
-SELECT id, kind FROM agent.interrupts WHERE run_id = :run_id AND status = 'open' FOR NO KEY UPDATE;
-
 -- find_overdue_attempts --
 -- Why: effect attempts whose executor can't be at work any more: their end is past and no outcome came.
 -- Locks: none.  Clock: database.
