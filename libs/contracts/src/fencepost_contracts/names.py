@@ -31,13 +31,13 @@ _SAME_SHAPE: Final = (
     ("-", ""),
 )
 
-# Who acts, for whom and where comes from the persisted run, never from a model.
+# Who acts, for whom and where comes from the persisted run, and credentials are put in at the send: neither is
+# a model's to say. Names of things out there (an `owner` of a repository) are none of these.
 _IDENTITY: Final = frozenset({
-    "tenant", "tenantid", "tenants", "org", "orgid", "organization", "organizationid", "user", "userid",
-    "username", "uid", "sub", "subjectid", "role", "roles", "actor", "actorid", "principal",
-    "principalid", "impersonate", "onbehalfof", "runas", "conversation", "conversationid", "threadid",
-    "sessionid", "runid", "module", "moduleid", "owner", "ownerid", "accountid", "authorization",
-    "apikey", "accesstoken", "token", "password",
+    "tenant", "tenantid", "tenants", "user", "userid", "uid", "sub", "subjectid", "role", "roles",
+    "actor", "actorid", "principal", "principalid", "impersonate", "onbehalfof", "runas", "conversation",
+    "conversationid", "runid", "module", "moduleid", "authorization", "apikey", "accesstoken",
+    "password",
 })  # fmt: skip
 
 
