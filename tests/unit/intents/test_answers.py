@@ -1,3 +1,5 @@
+# Tables: an entry or a pattern is easier to check on one line than broken up.
+# ruff: noqa: E501
 """A question's answer, chosen or written, completes the request it was asked about."""
 
 from __future__ import annotations
@@ -221,3 +223,45 @@ def test_the_question_is_in_the_language_of_the_request(text: str, start: str) -
 def test_nothing_is_asked_of_a_complete_or_an_unknown_request() -> None:
     for text in ("明早九点提醒我交周报", "播放音乐"):
         assert question_for(detect(text, reference=REFERENCE, zone="Asia/Shanghai")) is None
+
+
+def test_a_reading_chosen_stays_chosen_when_its_time_of_day_is_asked_next() -> None:
+    text = "每隔三天提醒我浇花"
+    _, interval = asked(text)
+    chosen = answer_to(interval, choice="c2")
+    between, clock = asked(text, chosen)
+
+    result = answered(text, chosen, answer_to(clock, text="早上八点"))
+
+    assert between.required_slots == ("time",)
+    assert result.is_complete
+    assert result.slots["time"].to_json()["rrule"] == "FREQ=DAILY;INTERVAL=4"
+    assert result.slots["time"].to_json()["dtstart"] == "2026-03-05T08:00:00+08:00"
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [("am", "2026-03-05T09:00:00+08:00"), ("pm", "2026-03-04T21:00:00+08:00"), ("tonight", "2026-03-04T21:00:00+08:00"),
+     ("tomorrow", "2026-03-05T09:00:00+08:00"), ("9pm", "2026-03-04T21:00:00+08:00")],
+)  # fmt: skip
+def test_a_half_of_the_day_or_a_day_picks_the_reading(said: str, value: str) -> None:
+    text = "remind me at 9 to call mom"
+    _, question = asked(text)
+
+    assert answered(text, answer_to(question, text=said)).slots["time"].to_json()["value"] == value
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "start"),
+    [
+        ("每月15号提醒我还信用卡", "上午九点", "2026-03-15T09:00:00+08:00"),
+        ("remind me every thursday to water the plants", "at 7pm", "2026-03-05T19:00:00+08:00"),
+    ],
+)
+def test_a_clock_completes_a_repetition(text: str, said: str, start: str) -> None:
+    _, question = asked(text)
+
+    result = answered(text, answer_to(question, text=said))
+
+    assert result.is_complete
+    assert result.slots["time"].to_json()["dtstart"] == start

@@ -39,6 +39,20 @@ _PICKS: Final = (
     lazy(r"^(?:第?二(?:个|种)?|后者|2|b|the second(?: one)?|second(?: one)?|latter|the latter|第2个)$"),
     lazy(r"^(?:第?三(?:个|种)?|3|c|the third(?: one)?|third(?: one)?|第3个)$"),
 )
+_HALVES: Final = {
+    "am": "am",
+    "a.m": "am",
+    "in the morning": "am",
+    "上午": "am",
+    "早上": "am",
+    "pm": "pm",
+    "p.m": "pm",
+    "下午": "pm",
+}
+_HOURS: Final = {
+    "am": frozenset(f"{hour:02}" for hour in range(12)),
+    "pm": frozenset(f"{hour:02}" for hour in range(12, 24)),
+}
 _CITIES: Final = {
     "北京": "Asia/Shanghai", "上海": "Asia/Shanghai", "广州": "Asia/Shanghai", "深圳": "Asia/Shanghai", "中国": "Asia/Shanghai", "成都": "Asia/Shanghai",
     "杭州": "Asia/Shanghai", "香港": "Asia/Hong_Kong", "台北": "Asia/Taipei", "台湾": "Asia/Taipei", "东京": "Asia/Tokyo", "日本": "Asia/Tokyo",
@@ -172,6 +186,9 @@ def _time(reading: Reading, part: IntentPart, used: Located | None, answer: Answ
     picked = _pick(said, len(candidates))
     if picked is not None:
         return candidates[picked]
+    if (half := _HALVES.get(said)) and candidates:
+        fitting = [one for one in candidates if (one.value or one.dtstart or "")[11:13] in _HOURS[half]]
+        return fitting[0] if len(fitting) == 1 else asked
     if (exact := _iso(reading, answer.said.strip(), asked)) is not None:
         return moved(exact, span, asked.text if asked else "")
     located = _spoken(said)
@@ -186,8 +203,20 @@ def _time(reading: Reading, part: IntentPart, used: Located | None, answer: Answ
         )
     setting = reading.setting(1, part.span)
     whole = Located(located.expr, 0, len(said))
-    found = reading.resolve(whole, setting)
+    found = _as_chosen(reading.resolve(whole, setting), asked)
     return moved(found, span, asked.text if asked else answer.said)
+
+
+def _as_chosen(found: TimeResult, asked: TimeResult | None) -> TimeResult:
+    """A reading chosen before stays chosen when its time of day is added."""
+    if asked is None or asked.kind == "ambiguous" or found.kind != "ambiguous":
+        return found
+    same = [
+        one
+        for one in found.candidates
+        if (one.rrule and one.rrule == asked.rrule) or (one.value and one.value[:10] == asked.value)
+    ]
+    return same[0] if len(same) == 1 else found
 
 
 def _completes(asked: Expr, said: Expr) -> bool:
@@ -236,6 +265,8 @@ def _among(reading: Reading, candidates: tuple[TimeResult, ...], located: Locate
 def _fits(candidate: TimeResult, said: TimeResult, expr: Expr) -> bool:
     shown = candidate.value or candidate.start or candidate.dtstart or ""
     value = said.value or said.start or ""
+    if said.kind == "span" and said.start and "T" not in said.start:
+        return said.start <= shown[:10] <= (said.end or said.start)
     if expr.clock is None and expr.part is None and expr.date is not None:
         return shown[:10] == value[:10]
     if expr.part is not None and expr.clock is None and "T" in shown:

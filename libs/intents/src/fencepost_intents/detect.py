@@ -199,9 +199,17 @@ def _result(
         times=_all_times(reading, parts, times),
         amounts=tuple(one.amount for one in reading.amounts if not _in_payload(parts, one.amount.span)),
         text=reading.text,
-        locale=reading.locale or ("zh" if reading.zh else "en"),
+        locale=_locale(reading),
         zone=reading.zone,
     )
+
+
+def _locale(reading: Reading) -> str:
+    """The language to answer in: that of the text, with the user's own region where they agree."""
+    if reading.language == "other":
+        return reading.locale or "en"
+    own = reading.locale or ""
+    return own if own.lower().startswith(reading.language) else reading.language
 
 
 def _all_times(

@@ -174,8 +174,8 @@ def _ask_time(found: TimeResult, zone: str | None, index: int, locale: str) -> Q
         text = f"“{found.text}”指的是哪个？" if zh else f"Which do you mean by “{found.text}”?"
     else:
         readings = _clock_choices(found, zone)
-        said = say_time(found, locale, zone) if found.kind != "date" else say_date(_day(found), locale)
-        text = f"{said}，几点？" if zh else f"At what time, {said}?"
+        said = say_date(_day(found), locale) if found.kind == "date" else f"“{found.text}”"
+        text = f"{said}，具体几点？" if zh else f"At what time exactly: {said}?"
     choices = tuple(
         Candidate(f"c{n}", say_time(one, locale, zone), one.choice_value) for n, one in enumerate(readings, 1)
     )
