@@ -31,8 +31,8 @@ _SAME_SHAPE: Final = (
     ("-", ""),
 )
 
-# Who acts, for whom and where comes from the persisted run, and credentials are put in at the send: neither is
-# a model's to say. Names of things out there (an `owner` of a repository) are none of these.
+# Who acts, for whom and where comes from the persisted run, and credentials are put in at the send: neither
+# is a model's to say. Names of things out there (an `owner` of a repository) are none of these.
 _IDENTITY: Final = frozenset({
     "tenant", "tenantid", "tenants", "user", "userid", "uid", "sub", "subjectid", "role", "roles",
     "actor", "actorid", "principal", "principalid", "impersonate", "onbehalfof", "runas", "conversation",
