@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 from fencepost_domain.ports import Clock, Ids
 from fencepost_store.transaction import Store
 
+from fencepost_api.memo import Memo
+
 if TYPE_CHECKING:
     from fencepost_api.auth import Verifier
     from fencepost_api.streams.feed_hub import FeedHub
@@ -43,6 +45,8 @@ class Api:
     tickets: Tickets
     runs: RunHub
     feed: FeedHub
+    seen: Memo[frozenset[str]]  # (tenant, user) -> roles noted as today's
+    modules: Memo[frozenset[str]]  # names known, under one key
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     # All clients of a restarted replica come back at once: they wait in turn here, not for a connection,
     # where waiting too long is a refusal, and an EventSource takes one refusal as final.

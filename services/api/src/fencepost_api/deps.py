@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, Final, TypeVar
 from uuid import UUID
 
@@ -104,15 +104,6 @@ def _told(item: dict[str, Any]) -> dict[str, str]:
     kind = str(item["type"])
     detail = _DETAILS.get(kind) or str(item["msg"]).removeprefix("Value error, ")
     return {"pointer": "".join(f"/{escape(step)}" for step in steps), "code": kind, "detail": detail}
-
-
-def body_of(model: type[Model]) -> Callable[[Request], Awaitable[Model]]:
-    """A dependency: the request's body as `model`."""
-
-    async def read(request: Request) -> Model:
-        return shape(model, await read_json(request))
-
-    return read
 
 
 def idempotency_key(request: Request, *, required: bool = True) -> str | None:

@@ -45,12 +45,10 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        given = dict(scope["headers"]).get(b"x-request-id", b"").decode("latin-1")
-        identity = request_id(given, self.ids)
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        identity = request_id(headers.get("x-request-id"), self.ids)
         scope.setdefault("state", {})["request_id"] = identity
-        caller = extract(
-            {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        )
+        caller = extract(headers)
         with (
             log_context(request_id=identity),
             tracer().start_as_current_span(scope["method"], caller, kind=SpanKind.SERVER) as span,

@@ -6,7 +6,7 @@ import asyncio
 import secrets
 from collections.abc import Coroutine
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 
 from fencepost_domain.ports import Clock
 from fencepost_runtime.keys import KEY_BYTES, KeyRing, load_key_ring
@@ -23,12 +23,15 @@ from fencepost_store.transaction import Store
 from fencepost_api.app import build_app
 from fencepost_api.auth import make_verifier
 from fencepost_api.context import Api, Limits
+from fencepost_api.memo import Memo
 from fencepost_api.streams.deltas import Listener
 from fencepost_api.streams.feed_hub import FeedHub
 from fencepost_api.streams.hub import RunHub
 from fencepost_api.tickets import Tickets
 
 log = get_logger(__name__)
+SEEN_SECONDS: Final = 60.0  # how old the note of a person's roles may be before it is written again
+MODULES_SECONDS: Final = 5.0  # how long a module just published may stay unknown
 
 
 def build_api(
@@ -56,6 +59,8 @@ def build_api(
         tickets=Tickets(_ticket_keys(settings), clock),
         runs=runs,
         feed=FeedHub(store, clock, runs.on_move),
+        seen=Memo(clock, SEEN_SECONDS),
+        modules=Memo(clock, MODULES_SECONDS),
         stop=stop,
         limits=limits or Limits(body_bytes=settings.max_body_bytes),
         cors_origins=settings.cors_origins,

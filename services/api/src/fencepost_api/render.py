@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
 
+from fencepost_domain.vocabulary import RunStatus
+from fencepost_store.runs import NewRun
 from pydantic_core import to_json
 from starlette.responses import Response
 
@@ -69,6 +71,26 @@ def run(row: Row) -> dict[str, Any]:
         "recovery_checks": row["recovery_checks"] or [],
         "fork_points": [],
         "finalization": finalization(ended) if ended else None,
+    }
+
+
+def fresh(new: NewRun, times: Row) -> dict[str, Any]:
+    """A run just created, as the view would show it: all but its instants is known without a query."""
+    nothing = ("waiting_on", "started_at", "finished_at", "output", "interrupt", "actions", "artifacts", "graph",
+               "manifest_fp", "catalog_fp", "recovery_checks", "finalization")  # fmt: skip
+    return {
+        **dict.fromkeys(nothing),
+        **{
+            name: getattr(new, name)
+            for name in ("id", "module", "user_id", "conversation_id", "metadata", "input")
+        },
+        **times,
+        "status": RunStatus.QUEUED,
+        "mode": new.mode,
+        "attempt": 0,
+        "pause_asked": False,
+        "event_seq": 1,
+        "usage": {"model_calls": 0, "input_tokens": 0, "output_tokens": 0, "cost": "0"},
     }
 
 

@@ -26,7 +26,7 @@ from fencepost_api.auth import Caller
 from fencepost_api.context import Api
 from fencepost_api.effective import check_zone, effective, lowered
 from fencepost_api.problems import RETRY_SECONDS, Refusal
-from fencepost_api.render import Row
+from fencepost_api.render import Row, fresh
 from fencepost_api.routing import check_module, choose_module
 from fencepost_api.texts import guess_locale, is_chinese
 from fencepost_api.usecases.stop_run import stop_run
@@ -81,6 +81,7 @@ async def create_run(
                 ) from None
             await asyncio.sleep(_LOOK_AGAIN)
             continue
+        api.seen.keep((caller.tenant_id, caller.user_id), caller.roles)
         await ahit("api.create.before_response")
         api.runs.touch(created.row["id"])
         return created
@@ -102,8 +103,9 @@ async def _create(
     created = await store_run(tx, new)
     if created.replayed:
         raise _InWork  # it was committed between look and claim: undo what was begun, and look again
-    await settings_store.see_principal(tx, caller.user_id, caller.roles)
-    row = await views.run(tx, created.run_id)
+    if api.seen.get((caller.tenant_id, caller.user_id)) != caller.roles:
+        await settings_store.see_principal(tx, caller.user_id, caller.roles)
+    row = fresh(new, await views.run_times(tx, new.id))
     await ahit("api.create.before_commit")
     return Created(row, replayed=False)
 
@@ -116,8 +118,7 @@ async def _new_run(
     await _check_attachments(tx, caller, given.attachments)
     locale = given.locale or settings.locale or guess_locale(given.text)
     zone = given.zone or settings.zone
-    known = await views.known_modules(tx)
-    module = await _module(request, api.clock.now(), zone, locale, known)
+    module = _module(request, api.clock.now(), zone, locale, await _known_modules(api, tx))
     asked = request.budget.model_dump(exclude_none=True) if request.budget else {}
     return NewRun(
         id=api.ids.uuid7(),
@@ -141,9 +142,15 @@ async def _new_run(
     )
 
 
-async def _module(
-    request: RunRequest, now: datetime, zone: str | None, locale: str, known: frozenset[str]
-) -> str:
+async def _known_modules(api: Api, tx: Tx) -> frozenset[str]:
+    known = api.modules.get("all")
+    if not known:
+        known = await views.known_modules(tx)
+        api.modules.keep("all", known)
+    return known
+
+
+def _module(request: RunRequest, now: datetime, zone: str | None, locale: str, known: frozenset[str]) -> str:
     if request.module is not None:
         return check_module(request.module, known)
     return choose_module(request.input.text, reference=now, zone=zone, locale=locale, known=known)
