@@ -89,7 +89,8 @@ async def reckoning(stage: Stage, reminder: View) -> None:
     for r in report:
         say(f"  reminder      {r['title']}  {r.get('next_at') or r.get('due_at')}")
     for e in entries:
-        say(f"  ledger entry  {e['amount']} {e['currency']}  {e.get('description') or e.get('category') or ''}")
+        about = e.get("description") or e.get("category") or ""
+        say(f"  ledger entry  {e['amount']} {e['currency']}  {about}")
     expect(len(report) == 1, f"one reminder was approved, {len(report)} are there")
     expect(len(entries) == 1, f"one entry was approved, {len(entries)} are there")
     expect(
