@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from fencepost_domain.action import Action
-from fencepost_domain.errors import Conflict, FenceLost, FencepostError, Gone
+from fencepost_domain.errors import Conflict, FenceLost, FencepostError, Gone, IllegalTransition
 from fencepost_domain.vocabulary import EffectClass, EffectState, InterruptKind, Risk
 from fencepost_store.claims import heartbeat, register_worker
 from hypothesis import strategies as st
@@ -78,7 +78,9 @@ class ProtocolMachine(RuleBasedStateMachine):
             assert not isinstance(outcome, FenceLost), f"an owner was refused: {outcome}"
             self.after(unchanged=hand.run_id if isinstance(outcome, FencepostError) else None)
         else:
-            assert isinstance(outcome, FenceLost), f"a zombie's write came out as {outcome!r}"
+            # Who was told to stop has the right revision and may only drain.
+            refusals = (FenceLost, IllegalTransition) if hand.drains else FenceLost
+            assert isinstance(outcome, refusals), f"a zombie's write came out as {outcome!r}"
             self.after(unchanged=hand.run_id)
         return outcome
 
