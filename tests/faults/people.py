@@ -37,6 +37,7 @@ class Person:
     entries: list[str] = field(default_factory=list)
     endings: dict[str, tuple[str, str]] = field(default_factory=dict)
     fires: int = 0
+    is_ready: asyncio.Event = field(default_factory=asyncio.Event)  # the load may begin
 
     # ── lives of runs ───────────────────────────────────────────────────────────────────────────────
 
@@ -153,6 +154,9 @@ class Person:
         )
         self.endings[run["id"]] = said
         return ended
+
+    async def _patiently(self, ask: Callable[[], Awaitable[View]]) -> View:
+        return await patiently(ask, self.patience)
 
     async def _until(self, run: View, enough: Callable[[View], bool], right: Callable[[View], bool]) -> View:
         end = time.monotonic() + self.patience

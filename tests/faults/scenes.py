@@ -1,4 +1,7 @@
-"""How each failpoint is reached: most by the common load, some by a scene of their own beside it."""
+"""How each failpoint is reached: most by the common load, some by a scene of their own beside it.
+
+A scene says by `is_ready` when the load may begin: before that, what it arms is met by its own run only.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ NODE: Final = "worker.node.before_start"
 async def load(mesh: Mesh, person: Person, point: str) -> None:
     """The common load reaches it."""
     mesh.arm(point)
+    person.is_ready.set()
 
 
 async def _held_at_a_node(mesh: Mesh, person: Person, **rest: object) -> View:
@@ -25,6 +29,7 @@ async def _held_at_a_node(mesh: Mesh, person: Person, **rest: object) -> View:
     mesh.arm(NODE, Action.BLOCK)
     run = await person.ask(REMIND.format(title="go home"), **rest)
     await mesh.hit(NODE)
+    person.is_ready.set()
     return run
 
 
@@ -86,6 +91,7 @@ async def paused_at_work(mesh: Mesh, person: Person, point: str) -> None:
 
 
 async def unanswered(mesh: Mesh, person: Person, point: str) -> None:
+    person.is_ready.set()
     run = await person.asked(await person.ask(REMIND.format(title="go home")))
     mesh.arm(point)
     await mesh.sql("UPDATE agent.interrupts SET expires_at = clock_timestamp() WHERE run_id = %s", run["id"])
@@ -94,6 +100,7 @@ async def unanswered(mesh: Mesh, person: Person, point: str) -> None:
 
 async def forgotten(mesh: Mesh, person: Person, point: str) -> None:
     """A wait for what isn't open any more, as no code of ours leaves it: the net below catches it."""
+    person.is_ready.set()
     run = await person.asked(await person.ask(REMIND.format(title="go home")))
     mesh.arm(point)
     await mesh.sql("UPDATE agent.interrupts SET status = 'withdrawn' WHERE run_id = %s", run["id"])
@@ -101,6 +108,7 @@ async def forgotten(mesh: Mesh, person: Person, point: str) -> None:
 
 
 async def never_resumed(mesh: Mesh, person: Person, point: str) -> None:
+    person.is_ready.set()
     run = await person.asked(await person.ask(REMIND.format(title="go home")))
     await person.verb(run, "pause")
     mesh.arm(point)
@@ -114,6 +122,7 @@ async def lost_call(mesh: Mesh, person: Person, point: str) -> None:
     run = await person.ask(REMIND.format(title="go home"))
     await mesh.hit("worker.model.before_settle")
     mesh.arm(point)
+    person.is_ready.set()
     await mesh.sql(
         "UPDATE agent.model_calls SET ends_at = clock_timestamp() WHERE run_id = %s AND state = 'started'",
         run["id"],
@@ -124,6 +133,7 @@ async def lost_call(mesh: Mesh, person: Person, point: str) -> None:
 
 async def due(mesh: Mesh, person: Person, point: str) -> None:
     mesh.arm(point)
+    person.is_ready.set()
     await person.fired(4)
 
 
