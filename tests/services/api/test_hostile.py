@@ -10,6 +10,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,7 +26,9 @@ from tests.support.hostile_rows import DEEP, JSON, RAW, ROWS, RUNS, Row
 from tests.support.lives import OTHER_TENANT, TENANT, USER, Lives, living
 from tests.support.postgres import Cluster, Database
 
-LIMITS: Final = Limits(body_bytes=65_536, path_bytes=2_048, header_bytes=16_384)
+LIMITS: Final = Limits(
+    body_bytes=65_536, path_bytes=2_048, header_bytes=16_384, body_wait=timedelta(seconds=1)
+)
 
 
 @dataclass
@@ -172,6 +175,17 @@ async def test_a_body_without_length_is_cut_off_at_the_limit(scene: Scene) -> No
     else:
         assert (response.status_code, response.json()["code"]) == (413, "body_too_large")
     assert sent < 1_000 * 8_192
+
+
+async def test_a_body_that_trickles_is_given_up(scene: Scene) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", scene.served.port)
+    token = scene.served.signer.token()
+    head = f"POST /v1/runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nIdempotency-Key: k\r\n"
+    writer.write(f"{head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{{".encode())
+    async with asyncio.timeout(5):
+        answer = await reader.read(65_536)
+    writer.close()
+    assert answer.startswith(b"HTTP/1.1 408") and b"request_timeout" in answer
 
 
 async def test_text_nobody_can_store_is_replaced_visibly(scene: Scene) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from fencepost_contracts.http_views import Problem, SettingsView
+from fencepost_contracts.http_life import LedgerEntryView, LedgerSummary, ReminderView
+from fencepost_contracts.http_views import IntentView, ModuleView, Page, Problem, SettingsView, ToolsView
 from jsonschema_rs import validator_for
 
 from tests.support.api import Served, a_key, saying, serving
@@ -62,6 +63,9 @@ async def test_the_document_is_whole_and_its_references_lead_somewhere(served: S
             assert operation["responses"]["4XX"]["content"]["application/problem+json"], path
             if method in ("post", "patch"):
                 assert "requestBody" in operation, path
+            answers = [a for status, a in operation["responses"].items() if status in ("200", "201", "202")]
+            kinds = [kind for answer in answers for kind in answer["content"].values()]
+            assert kinds and all(kind["schema"] for kind in kinds), (method, path)
     schema = {"$ref": "#/components/schemas/RunRequest", "components": document["components"]}
     check = validator_for(schema)
     assert check.is_valid(saying("hello", module="life", metadata={"a": "b"}))
@@ -158,8 +162,10 @@ async def test_catalogs_show_what_was_published(served: Served, lives: Lives) ->
     )
     ann = served.as_()
     modules = (await ann.get("/v1/modules")).json()["items"]
+    assert Page[ModuleView].model_validate({"items": modules, "next_cursor": None})
     assert modules == [{"name": "life", "version": "2", "fingerprint": "f" * 64, "tools": 1, "served": True}]
     tools = (await ann.get("/v1/modules/life/tools")).json()
+    assert ToolsView.model_validate(tools)
     assert (tools["fingerprint"], tools["items"]) == ("f" * 64, [{"name": "life.plan_day"}])
 
 
@@ -176,9 +182,12 @@ async def test_business_facts_are_the_callers_in_exact_decimals(served: Served, 
     ann = served.as_()
     first = (await ann.get("/v1/ledger-entries?limit=3")).json()
     rest = (await ann.get(f"/v1/ledger-entries?limit=3&cursor={first['next_cursor']}")).json()
+    assert Page[LedgerEntryView].model_validate(first) and Page[LedgerEntryView].model_validate(rest)
     assert {e["amount"] for e in first["items"]} == {"0.001", "35.50", "100"}
     assert [e["amount"] for e in rest["items"]] == ["1234.50"] and rest["next_cursor"] is None
-    summary = (await ann.get("/v1/ledger-entries/summary?from=2026-03-04&to=2026-03-06")).json()["items"]
+    whole = (await ann.get("/v1/ledger-entries/summary?from=2026-03-04&to=2026-03-06")).json()
+    assert str(LedgerSummary.model_validate(whole).since) == "2026-03-04"
+    summary = whole["items"]
     assert [(s["currency"], s["category"], s["total"], s["entries"]) for s in summary] == [
         ("CNY", "taxi", "35.50", 1), ("JPY", "taxi", "100", 1), ("USD", "hotel", "1234.501", 2)
     ]  # fmt: skip
@@ -197,6 +206,7 @@ async def test_reminders_come_in_the_order_they_are_due(served: Served, lives: L
     titles, cursor = [], ""
     while True:
         part = (await ann.get(f"/v1/reminders?limit=1{cursor}")).json()
+        assert Page[ReminderView].model_validate(part)
         titles += [item["title"] for item in part["items"]]
         if part["next_cursor"] is None:
             break
@@ -214,5 +224,5 @@ async def test_the_rules_layer_answers_and_stores_nothing(served: Served, lives:
     }
     answer = await served.as_().post("/v1/intents/detect", json=asked)
     assert answer.status_code == 200, answer.text
-    assert answer.json()["id"] == "7" and {"intent", "slots", "times", "amounts"} <= set(answer.json())
+    assert answer.json()["id"] == "7" and IntentView.model_validate(answer.json())
     assert await lives.sql("SELECT 1 AS one FROM agent.runs") == []

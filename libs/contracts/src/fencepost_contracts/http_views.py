@@ -235,3 +235,31 @@ class SettingsView(Wire):
 class TicketView(Wire):
     ticket: str
     expires_at: datetime
+
+
+class ToolsView(Wire):
+    """A module's tools as published (fencepost_contracts.tools.Tool)."""
+
+    module: str
+    version: str
+    fingerprint: str
+    items: tuple[dict[str, Any], ...]
+    next_cursor: str | None
+
+
+class IntentView(BaseModel):
+    """The intent result (design 05, "Intent result"); slots and times have a shape by kind."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    intent: str
+    confidence: float
+    fallback_required: bool
+    required_slots: tuple[str, ...]
+    risk_level: str
+    layer: str
+    version: str
+    slots: dict[str, Any]
+    intents: tuple[dict[str, Any], ...]
+    times: tuple[dict[str, Any], ...]
+    amounts: tuple[dict[str, Any], ...]

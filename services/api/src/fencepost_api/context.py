@@ -27,6 +27,7 @@ class Limits:
     """Sizes and waits at the door. A test makes them small."""
 
     body_bytes: int = 1_048_576
+    body_wait: timedelta = timedelta(seconds=15)  # a body that trickles holds a handler
     path_bytes: int = 4_096
     header_bytes: int = 32_768
     twin_wait: timedelta = timedelta(seconds=5)  # how long a second request waits for the first of its key

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, TypeVar
@@ -79,10 +80,21 @@ def check_type(request: Request) -> None:
         raise Refusal("unsupported_media_type", "Send application/json in UTF-8, not compressed.")
 
 
+async def read_body(request: Request) -> bytes:
+    """The whole body. Raises Refusal request_timeout for one that trickles."""
+    wait = api_of(request).limits.body_wait
+    try:
+        async with asyncio.timeout(wait.total_seconds()):
+            return await request.body()
+    except TimeoutError:
+        detail = f"Send it within {wait.total_seconds():g} seconds."
+        raise Refusal("request_timeout", detail, headers={"Connection": "close"}) from None
+
+
 async def read_json(request: Request) -> Any:
     """The body as a checked value. Raises Refusal."""
     check_type(request)
-    body = await request.body()
+    body = await read_body(request)
     if not body.strip():
         raise Refusal("empty_body", "Send a JSON object.")
     return parse(body)

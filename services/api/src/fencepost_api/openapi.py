@@ -85,6 +85,9 @@ def build(app: FastAPI) -> dict[str, Any]:
 def _add_problems(operation: dict[str, Any]) -> None:
     responses = operation.setdefault("responses", {})
     responses.pop("422", None)
+    for answer in responses.values():
+        if "text/event-stream" in answer.get("content", {}):
+            answer["content"].pop("application/json", None)
     codes = ", ".join(f"`{code}`" for code in sorted(PROBLEMS))
     problem = {MEDIA_TYPE: {"schema": {"$ref": _REFS.format(model="Problem")}}}
     for status in ("4XX", "5XX"):

@@ -43,6 +43,7 @@ PROBLEMS: Final[Mapping[str, tuple[int, str]]] = {
     "not_found": (404, "Not found"),
     "method_not_allowed": (405, "Method not allowed"),
     "not_acceptable": (406, "Nothing acceptable to send"),
+    "request_timeout": (408, "The body didn't arrive in time"),
     "conflict": (409, "Conflict with the present state"),
     "request_in_progress": (409, "The first request under this key is still in work"),
     "conversation_busy": (409, "The conversation is busy"),

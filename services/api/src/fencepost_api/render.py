@@ -27,6 +27,10 @@ _RUN: Final = (
     "id", "status", "waiting_on", "module", "mode", "user_id", "conversation_id", "metadata", "attempt",
     "pause_asked", "created_at", "started_at", "finished_at", "deadline_at", "event_seq", "input", "output",
 )  # fmt: skip
+_NOT_YET: Final = (
+    "waiting_on", "started_at", "finished_at", "output", "interrupt", "actions", "artifacts", "graph",
+    "manifest_fp", "catalog_fp", "recovery_checks", "finalization",
+)  # fmt: skip
 _TIMES: Final = frozenset(
     {"at", "opened_at", "expires_at", "resolved_at", "created_at", "started_at", "finished_at", "deadline_at",
      "updated_at"}
@@ -76,14 +80,10 @@ def run(row: Row) -> dict[str, Any]:
 
 def fresh(new: NewRun, times: Row) -> dict[str, Any]:
     """A run just created, as the view would show it: all but its instants is known without a query."""
-    nothing = ("waiting_on", "started_at", "finished_at", "output", "interrupt", "actions", "artifacts", "graph",
-               "manifest_fp", "catalog_fp", "recovery_checks", "finalization")  # fmt: skip
+    known = ("id", "module", "user_id", "conversation_id", "metadata", "input")
     return {
-        **dict.fromkeys(nothing),
-        **{
-            name: getattr(new, name)
-            for name in ("id", "module", "user_id", "conversation_id", "metadata", "input")
-        },
+        **dict.fromkeys(_NOT_YET),
+        **{name: getattr(new, name) for name in known},
         **times,
         "status": RunStatus.QUEUED,
         "mode": new.mode,

@@ -8,7 +8,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from fencepost_contracts.http import IntentRequest, SettingsPatch
-from fencepost_contracts.http_views import SettingsView
+from fencepost_contracts.http_views import IntentView, ModuleView, Page, SettingsView, ToolsView
 from fencepost_domain.errors import Invalid, NotFound
 from fencepost_runtime.logging import get_logger
 from fencepost_store import settings_store, views
@@ -26,7 +26,7 @@ router = APIRouter(tags=["catalogs"])
 log = get_logger(__name__)
 
 
-@router.get("/v1/modules")
+@router.get("/v1/modules", response_model=Page[ModuleView])
 async def modules(api: ApiDep, caller: CallerDep) -> Response:
     """Modules by their newest published catalog."""
     async with api.store.transaction(caller.tenant_id) as tx:
@@ -50,7 +50,7 @@ def _tools(row: render.Row) -> list[dict[str, Any]]:
     return found
 
 
-@router.get("/v1/modules/{module}/tools")
+@router.get("/v1/modules/{module}/tools", response_model=ToolsView)
 async def tools(module: str, api: ApiDep, caller: CallerDep) -> Response:
     """A module's tools as published: schemas, risk, effect class."""
     async with api.store.transaction(caller.tenant_id) as tx:
@@ -97,7 +97,7 @@ async def patch_settings(request: Request, api: ApiDep, caller: CallerDep) -> Re
     return render.answer(found.view())
 
 
-@router.post("/v1/intents/detect", openapi_extra=described(IntentRequest))
+@router.post("/v1/intents/detect", response_model=IntentView, openapi_extra=described(IntentRequest))
 async def detect(request: Request, api: ApiDep, caller: CallerDep) -> Response:
     """What the rules layer reads in a text; no model is called, nothing is stored."""
     check_queries(request)

@@ -9,6 +9,8 @@ from typing import Any, Final, TypeVar
 from uuid import UUID
 
 from fastapi import APIRouter, Request
+from fencepost_contracts.http_life import LedgerEntryView, LedgerSummary, ReminderView
+from fencepost_contracts.http_views import Page
 from fencepost_intents.result import written
 from fencepost_store import views_life
 from fencepost_store.views_life import Period
@@ -24,7 +26,7 @@ _REMINDER: Final = ("id", "title", "note", "zone", "rrule", "status", "version",
 _REMINDER_TIMES: Final = ("dtstart", "next_at", "created_at", "updated_at")
 
 
-@router.get("/v1/reminders")
+@router.get("/v1/reminders", response_model=Page[ReminderView])
 async def reminders(request: Request, api: ApiDep, caller: CallerDep) -> Response:
     """What comes next first; `?status=active|done|cancelled`."""
     check_queries(request, "status", "limit", "cursor")
@@ -42,7 +44,7 @@ def _reminder(row: render.Row) -> dict[str, Any]:
     return {**{n: row[n] for n in _REMINDER}, **{n: render.utc(row[n]) for n in _REMINDER_TIMES}}
 
 
-@router.get("/v1/ledger-entries")
+@router.get("/v1/ledger-entries", response_model=Page[LedgerEntryView])
 async def ledger_entries(request: Request, api: ApiDep, caller: CallerDep) -> Response:
     """Newest first; `?from=&to=` (days, both included) `&category=&currency=`."""
     check_queries(request, "from", "to", "category", "currency", "limit", "cursor")
@@ -72,7 +74,7 @@ def _entry(row: render.Row) -> dict[str, Any]:
     }
 
 
-@router.get("/v1/ledger-entries/summary")
+@router.get("/v1/ledger-entries/summary", response_model=LedgerSummary)
 async def ledger_summary(request: Request, api: ApiDep, caller: CallerDep) -> Response:
     """Sums by currency, kind and category; never across currencies."""
     check_queries(request, "from", "to")

@@ -28,6 +28,7 @@ from fencepost_api.deps import (
     idempotency_key,
     limit_of,
     one_query,
+    read_body,
     read_json,
     shape,
 )
@@ -174,5 +175,5 @@ async def _stop_body(request: Request) -> StopRequest:
     """`{note?}`, or nothing at all. A key is checked for its form; the request is idempotent by itself."""
     check_queries(request)
     idempotency_key(request, required=False)
-    body: bytes = await request.body()
+    body = await read_body(request)
     return shape(StopRequest, await read_json(request)) if body.strip() else StopRequest()

@@ -66,7 +66,7 @@ class Listener:
                 _each(items, lambda item: self.hub.touch(UUID(item)))
             else:
                 _each(items, self._delta)
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, AttributeError):
             log.warning("deltas.unreadable", channel=channel)
 
     def _delta(self, item: Any) -> None:
