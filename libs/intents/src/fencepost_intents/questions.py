@@ -14,10 +14,11 @@ from datetime import date, datetime
 from typing import Any, Final
 
 from fencepost_intents.detect import detect
+from fencepost_intents.naming import ZH_ZONES
 from fencepost_intents.result import AmountResult, Answer, IntentPart, IntentResult, TimeResult, written
 from fencepost_intents.time.holidays import DEFAULT, HolidayTable
 from fencepost_intents.time.zones import zone_info
-from fencepost_intents.words import ZH_ZONES, is_zh, say_amount, say_date, say_time
+from fencepost_intents.words import is_zh, say_amount, say_date, say_time
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final
 
-from fencepost_intents import words
+from fencepost_intents import naming
 from fencepost_intents.patterns import lazy
 from fencepost_intents.result import TimeResult
 
@@ -24,13 +24,13 @@ _DAY: Final = lazy(r"(-?\d)?([A-Z]{2})")
 
 def say_rule(found: TimeResult, locale: str | None, zone: str | None) -> str:
     """The repetition of a result, in Chinese or English."""
-    zh = words.is_zh(locale)
+    zh = naming.is_zh(locale)
     rule = dict(part.split("=", 1) for part in (found.rrule or "").split(";"))
     said = _zh_rule(rule) if zh else _en_rule(rule)
     said += _clock(found, rule, zh)
     said += _end(rule, locale, zone, zh)
     if found.exdates:
-        days = [words.say_date(datetime.fromisoformat(one).date(), locale) for one in found.exdates]
+        days = [naming.say_date(datetime.fromisoformat(one).date(), locale) for one in found.exdates]
         said += f"，除了{'、'.join(days)}" if zh else f", except {', '.join(days)}"
     return said + _next(found, locale, zone, zh) + _short_months(rule, zh)
 
@@ -54,7 +54,7 @@ def _zh_rule(rule: Mapping[str, str]) -> str:
 def _zh_day(day: str) -> str:
     found = _DAY.match(day)
     assert found is not None
-    name = words.ZH_DAYS[words.RRULE_DAYS.index(found.group(2))]
+    name = naming.ZH_DAYS[naming.RRULE_DAYS.index(found.group(2))]
     if not found.group(1):
         return name
     number = int(found.group(1))
@@ -74,7 +74,7 @@ def _en_rule(rule: Mapping[str, str]) -> str:
         days = _listed(
             ["the last day" if one == "-1" else f"day {one}" for one in rule["BYMONTHDAY"].split(",")]
         )
-        month = f" of {words.EN_MONTHS[int(rule['BYMONTH']) - 1]}" if "BYMONTH" in rule else ""
+        month = f" of {naming.EN_MONTHS[int(rule['BYMONTH']) - 1]}" if "BYMONTH" in rule else ""
         return f"{every} on {days}{month}"
     return every
 
@@ -82,7 +82,7 @@ def _en_rule(rule: Mapping[str, str]) -> str:
 def _en_day(day: str) -> str:
     found = _DAY.match(day)
     assert found is not None
-    name = words.EN_DAYS[words.RRULE_DAYS.index(found.group(2))]
+    name = naming.EN_DAYS[naming.RRULE_DAYS.index(found.group(2))]
     return f"the {_ORDINALS[int(found.group(1))]} {name}" if found.group(1) else name
 
 
@@ -102,7 +102,7 @@ def _clock(found: TimeResult, rule: Mapping[str, str], zh: bool) -> str:
 def _end(rule: Mapping[str, str], locale: str | None, zone: str | None, zh: bool) -> str:
     if "UNTIL" in rule:
         last = datetime.strptime(rule["UNTIL"], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
-        shown = words.say_date(words.on_zone(last, zone).date(), locale)
+        shown = naming.say_date(naming.on_zone(last, zone).date(), locale)
         return f"，到{shown}为止" if zh else f", until {shown}"
     if "COUNT" in rule:
         return f"，共{rule['COUNT']}次" if zh else f", {rule['COUNT']} times"
@@ -112,7 +112,7 @@ def _end(rule: Mapping[str, str], locale: str | None, zone: str | None, zh: bool
 def _next(found: TimeResult, locale: str | None, zone: str | None, zh: bool) -> str:
     if not found.next:
         return ""
-    said = words.say_moment(found.next, zone, locale)
+    said = naming.say_moment(found.next, zone, locale)
     return f"；下一次：{said}" if zh else f"; next: {said}"
 
 
