@@ -8,8 +8,10 @@ import re
 import signal
 import sys
 from pathlib import Path
+from uuid import UUID
 
 import httpx
+import pytest
 from fencepost_reconciler.loops.prune import Prune
 from fencepost_reconciler.loops.verify_chain import VerifyChain
 from fencepost_reconciler.main import make_loops
@@ -17,6 +19,9 @@ from fencepost_runtime.settings import ReconcilerSettings
 from fencepost_runtime.system import SystemClock
 from fencepost_runtime.wake import BellEar
 from fencepost_runtime.wake.none import SilentPublisher
+from fencepost_store import integrity
+from fencepost_store.integrity_chain import Violation
+from fencepost_store.transaction import Tx
 from structlog.testing import capture_logs
 
 from tests.support.eventually import eventually
@@ -66,6 +71,29 @@ async def test_the_walk_finds_an_altered_event_and_starts_again(lives: Lives) ->
         assert [counts(await walk.run_once()) for _ in range(3)] == [{}, {"violations": 1}, {}]
     [line] = [line for line in lines if line["event"] == "integrity.violated"]
     assert (line["check"], line["subject"]) == ("i20_chain_verifies", f"run {runs[3]} seq 1")
+
+
+async def test_the_walk_goes_on_behind_a_run_that_is_too_long_for_it(
+    lives: Lives, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One run's history takes longer than the role's statement_timeout: fewer at once, then past it."""
+    runs = [await lives.queued() for _ in range(5)]
+    seen: list[tuple[object, object]] = []
+    real = integrity.chains_between
+
+    async def slow(tx: Tx, after: UUID, upto: UUID) -> list[Violation]:
+        seen.append((after, upto))
+        if after < runs[2] <= upto:
+            await tx.connection.exec_driver_sql("SET LOCAL statement_timeout = 1")
+            await tx.connection.exec_driver_sql("SELECT pg_sleep(1)")
+        return await real(tx, after, upto)
+
+    monkeypatch.setattr(integrity, "chains_between", slow)
+    walk = VerifyChain(lives.reconciler, batch=4)
+    done = [counts(await walk.run_once()) for _ in range(8)]
+    assert {"too_long": 1} in done
+    assert {"failed": 1} not in done
+    assert runs[4] in {upto for _, upto in seen}, "the walk went on behind it"
 
 
 async def test_every_loop_is_wired(lives: Lives) -> None:

@@ -141,19 +141,18 @@ async def _chain_rows(connection: Connection, after: UUID, upto: UUID) -> AsyncI
             yield row
 
 
-async def next_chains(tx: Tx, after: UUID, batch: int) -> tuple[UUID | None, list[Violation]]:
-    """Verify the chains of the next `batch` runs after `after`, in one statement's snapshot.
-
-    Returns the last run's id (None: the walk is at its end) and what is broken.
-    """
+async def next_runs(tx: Tx, after: UUID, batch: int) -> tuple[UUID | None, int]:
+    """The last of the next `batch` run ids after `after`, and how many they are; (None, 0) at the end."""
     step = await tx.row("next_runs_to_verify", after=after, batch=batch)
-    if step is None or step["upto"] is None:
-        return None, []
-    rows = await tx.rows("chains", after=after, upto=step["upto"])
+    return (step["upto"], step["runs"]) if step is not None else (None, 0)
+
+
+async def chains_between(tx: Tx, after: UUID, upto: UUID) -> list[Violation]:
+    """What is broken in the chains of the runs after `after` up to `upto`, in one statement's snapshot."""
+    rows = await tx.rows("chains", after=after, upto=upto)
 
     async def each() -> AsyncIterator[Mapping[str, Any]]:
         for row in rows:
             yield dict(row)
 
-    violations = [violation async for violation in chain_violations(each())]
-    return (step["upto"] if step["runs"] == batch else None), violations
+    return [violation async for violation in chain_violations(each())]
