@@ -61,6 +61,15 @@ async def test_partitions_are_made_ahead(lives: Lives) -> None:
     assert await size(lives, "agent.run_events_default") == 0
 
 
+async def test_an_event_outside_every_month_raises_an_alarm(lives: Lives) -> None:
+    """A host whose clock is years ahead makes ids of that time."""
+    await lives.queued(run_id=UUID("0200f000-0000-7000-8000-000000000001"))
+    with capture_logs() as lines:
+        await Prune(lives.reconciler).run_once()
+    assert "partitions.default_is_used" in {line["event"] for line in lines}
+    assert await lives.violations() == []
+
+
 async def test_the_walk_finds_an_altered_event_and_starts_again(lives: Lives) -> None:
     runs = [await lives.queued() for _ in range(5)]
     walk = VerifyChain(lives.reconciler, batch=2)

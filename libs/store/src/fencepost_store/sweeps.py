@@ -195,6 +195,12 @@ async def ensure_partitions(tx: Tx, months_ahead: int) -> int:
     return int(row["made"]) if row is not None else 0
 
 
+async def default_partition_is_used(tx: Tx) -> bool:
+    """Did an event fall outside every month's partition (a host whose clock is years off, no reconciler)?"""
+    row = await tx.row("default_partition_is_used")
+    return bool(row and row["used"])
+
+
 async def prune(tx: Tx, what: str, batch: int) -> int:
     """Delete at most `batch` rows past their time of `feed`, `outbox` or `inbox`. Returns how many."""
     return (await tx.execute(f"prune_{what}", {"batch": batch})).rowcount

@@ -239,6 +239,12 @@ SELECT 1 AS answers;
 -- Result: how many were made.
 SELECT agent.ensure_partitions(:ahead) AS made;
 
+-- default_partition_is_used --
+-- Why: events outside every month's partition still have a place, and an operator has to be told.
+-- Locks: none.  Clock: none.
+-- Result: one row.
+SELECT EXISTS (SELECT FROM agent.run_events_default) AS used;
+
 -- prune_feed --
 -- Why: the feed is resumable for 24 h; kept twice as long.
 -- Locks: the rows it deletes (a rival waits and finds them gone).  Clock: database.
