@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import base64
 import hashlib
 import json
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -283,6 +285,7 @@ def _free_port() -> int:
 def module_folder(contract: str, tools: str, name: str = "probe", sql: str | None = None) -> Path:
     """A module of the test's own; returns the folder that FENCEPOST_MODULES_DIR would name."""
     root = Path(tempfile.mkdtemp(prefix="fencepost-modules-"))
+    atexit.register(shutil.rmtree, root, ignore_errors=True)
     folder = root / name
     (folder / "tools").mkdir(parents=True)
     (folder / "contract.yaml").write_text(contract)
