@@ -31,7 +31,9 @@ from fencepost_intents.time.zones import proper_name
 _RISK: Final[Mapping[str, str]] = {
     "reminder.create": "medium", "reminder.change": "medium", "reminder.cancel": "medium", "ledger.add": "medium",
 }  # fmt: skip
-_MOVED: Final = lazy(r"花了|付了|退了|转了|收到|交了|买了|充了|\b(?:spent|paid|bought)\b")
+_MOVED: Final = lazy(
+    r"花(?=[\d一二两三四五六七八九十百])|花了|付了|退了|转了|收到|交了|买了|充了|\b(?:spent|paid|bought)\b"
+)
 _MANY_CLAUSES: Final = 40  # a text with more is a paste, not a list of what was spent
 _DIRECTION: Final[Mapping[str, int]] = {"ledger.add": -1, "ledger.list": -1, "ledger.summary": -1}
 

@@ -254,7 +254,7 @@ class _Lexer:
     def _zh_word(self, word: str, entry: tuple[str, Any]) -> None:
         norm, at = self.norm, self.at
         kind, value = entry
-        end = at + len(word)
+        end = at + len(word) - (word == "半钟" and norm.startswith("头", at + 2))
         tails = lexicon_zh.WEEKDAY_TAILS.get(word[-1], ()) if kind == "W" else ()
         if (
             tails

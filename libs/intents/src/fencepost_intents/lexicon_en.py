@@ -105,7 +105,7 @@ WORDS: Final[dict[str, Entry]] = {
     **_each("C", "hkd|hk$|hong kong dollars", "HKD"), **_each("C", "twd|nt$|ntd|new taiwan dollars", "TWD"), **_each("C", "krw|won|₩|korean won", "KRW"),
     **_each("C", "aud|a$|au$|aussie dollars|australian dollars", "AUD"), **_each("C", "cad|c$|ca$|canadian dollars", "CAD"),
     **_each("C", "sgd|s$|singapore dollars", "SGD"), **_each("C", "chf|francs|swiss francs|franc", "CHF"), **_each("C", "thb|baht|฿", "THB"),
-    **_each("C", "inr|rupees|rupee|₹", "INR"), **_each("C", "myr|ringgit", "MYR"), **_each("C", "rub|rubles|roubles|₽", "RUB"),
+    **_each("C", "inr|rs|rs.|rupees|rupee|₹", "INR"), **_each("C", "myr|ringgit", "MYR"), **_each("C", "rub|rubles|roubles|₽", "RUB"),
     **_each("C", "vnd|₫", "VND"), **_each("C", "nzd|nz$|new zealand dollars", "NZD"), **_each("C", "mxn|mexican pesos", "MXN"), **_each("C", "brl|r$|reais", "BRL"),
     **_each("C", "sek|swedish kronor", "SEK"), **_each("C", "nok", "NOK"), **_each("C", "dkk", "DKK"), **_each("C", "pln|zloty|zlotys", "PLN"),
     **_each("C", "aed|dirhams|dirham", "AED"), **_each("C", "php", "PHP"), **_each("C", "idr|rupiah", "IDR"), **_each("C", "zar|rand", "ZAR"), **_each("C", "mop", "MOP"),

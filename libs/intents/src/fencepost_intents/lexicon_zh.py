@@ -57,7 +57,7 @@ WORDS: Final[dict[str, Entry]] = {
     **_each("u", "年度", "year"),
     **_each("u", "工作日 个工作日", "workday"),
     **_each("k", "刻 刻钟"),
-    **_each("h", "半"),
+    **_each("h", "半 半钟"),
     **_each("g", "个"),
     **_each("m", "月"),
     **_each("m", "月份"),

@@ -13,6 +13,7 @@ DATES: Final = lazy(
     r"(?P<iso>(\d{4})-(\d{1,2})-(\d{1,2}))(?:[t ](?=\d{1,2}:))?"
     r"|(?P<ymd>(\d{4})[/.](\d{1,2})[/.](\d{1,2}))(?!\d)"
     r"|(?P<xyy>(\d{1,2})([/.-])(\d{1,2})\11(\d{4}|\d{2}))(?![\d.])"
+    r"|(?P<dash>(\d{1,2})-(\d{1,2})(?= ?(?:上午|下午|中午|早上|晚上|凌晨|傍晚|早|晚|号|日|at\b)))"
     r"|(?P<md>(\d{1,2})/(\d{1,2}))(?![\d/])"
 )
 MILITARY: Final = lazy(r"([01]\d|2[0-3])([0-5]\d) ?(?:h|hrs|hours)\b")
@@ -62,7 +63,7 @@ def written_date(found: re.Match[str]) -> tuple[Any, ...] | None:
         if mark in (".", "-") and isinstance(year, int) and year < 100:
             return None
         return ("slash", first, second, year + 2000 if isinstance(year, int) and year < 100 else year, mark)
-    first, second = groups[14:16]
+    first, second = groups[14:16] if found.group("dash") else groups[17:19]
     if (
         not (isinstance(first, int) and isinstance(second, int))
         or not 0 < first <= 31

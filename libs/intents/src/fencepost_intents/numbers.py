@@ -161,6 +161,7 @@ def read_arabic(norm: str, at: int) -> tuple[Number, int] | None:
     if found is None:
         return None
     raw, form = found.group(), found.lastgroup
+    end = found.end() + (2 if norm.startswith((".-", ".–"), found.end()) else 0)  # 1200.- in Switzerland
     readings: tuple[Decimal, ...] = ()
     if form in ("eu", "space", "dots", "comma"):
         value = Decimal(raw.replace(".", "").replace(" ", "").replace(",", "."))
@@ -173,7 +174,7 @@ def read_arabic(norm: str, at: int) -> tuple[Number, int] | None:
             readings = (Decimal(raw), Decimal(raw.replace(".", "")))
         elif form == "us" and "." not in raw and raw.count(",") == 1:
             readings = (Decimal(raw.replace(",", "")), Decimal(raw.replace(",", ".")))
-    return Number(value, True, len(raw), readings=readings, integral_text=raw), found.end()
+    return Number(value, True, len(raw), readings=readings, integral_text=raw), end
 
 
 # --- English words

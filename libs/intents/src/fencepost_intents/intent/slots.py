@@ -110,7 +110,16 @@ def split_entries(reading: Reading, request: Request) -> list[tuple[Request, lis
     window = (request.start, request.end)
     found = reading.amounts_in(window) or reading.find_plain_amounts(window)
     explicit = [one for one in found if one.amount.currency_written]
-    found = explicit or found[-1:]
+    if len(found) > 1 and not explicit:
+        # Two bare numbers ("thirty five fifty") may be one price or two: asked, not picked.
+        values = tuple(dict.fromkeys(one.amount.value for one in found if one.amount.value is not None))
+        last = found[-1]
+        found = (
+            [replace(last, amount=replace(last.amount, value=None, candidates=values))]
+            if len(values) > 1
+            else [last]
+        )
+    found = explicit or found
     if len(found) < 2 or is_shared(reading.norm[request.start : request.end]):
         return [(request, found)]
     entries: list[tuple[Request, list[FoundAmount]]] = []

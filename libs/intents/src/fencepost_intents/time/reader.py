@@ -79,7 +79,7 @@ class _Reader(Tails, Ranges, Distances, DayElements):
         expr.last = end
         if self._is_empty(expr):
             return None
-        expr.leftover = expr.leftover or self._left_over(expr, expr.last)
+        expr.leftover = expr.leftover or self._left_over(expr, expr.last) or self._cut_short(first)
         return expr
 
     def _whole(self, expr: Expr, at: int) -> int:
@@ -246,6 +246,13 @@ class _Reader(Tails, Ranges, Distances, DayElements):
         expr.recurrence = expr.recurrence or rule
         expr.part = expr.part or rule.part
         return end
+
+    def _cut_short(self, at: int) -> bool:
+        """Whether a number hangs right before (3-15上午): the expression may begin there."""
+        tokens = self.tokens
+        if at < 2 or self.kinds[at - 1] != "n" or self.kinds[at - 2] != "t":
+            return False
+        return tokens.ends[at - 1] == tokens.starts[at] and self.kinds[at] in "PT"
 
     def _left_over(self, expr: Expr, at: int) -> bool:
         """Whether a piece of a time stands right behind, unread: then the reading is unsure."""
