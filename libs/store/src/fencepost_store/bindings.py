@@ -31,6 +31,10 @@ class Versions:
     manifest: str
     catalog: str
 
+    def told(self) -> dict[str, str]:
+        """The payload of run.bound."""
+        return {"graph": self.graph, "manifest": self.manifest, "catalog": self.catalog}
+
 
 @dataclass(frozen=True, slots=True)
 class Stored:
@@ -72,7 +76,7 @@ def check_hash(kind: str, stored: Stored) -> None:
 
 async def bind(tx: Tx, run: Run, fence: Fence, versions: Versions) -> Recorded:
     """Bind a run that is not bound yet. `run` is locked. Raises FenceLost."""
-    told = {"graph": versions.graph, "manifest": versions.manifest, "catalog": versions.catalog}
+    told = versions.told()
     decision = Decision(
         None,
         sets={

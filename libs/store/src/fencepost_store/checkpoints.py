@@ -7,7 +7,7 @@ ids answer `written`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final, Literal, LiteralString, cast
@@ -56,11 +56,24 @@ class NewWrite:
 
 @dataclass(frozen=True, slots=True)
 class RunWrites:
-    """What one run has to write: at most one superstep of it, no place twice."""
+    """What one run has to write: at most one superstep of it, no place twice.
+
+    held: checkpoints before it that waited for this one to travel with.
+    """
 
     fence: Fence
     checkpoint: NewCheckpoint | None = None
     writes: Sequence[NewWrite] = field(default=())
+    held: Sequence[NewCheckpoint] = field(default=())
+
+    @property
+    def checkpoints(self) -> list[NewCheckpoint]:
+        """In the order they were made."""
+        return [*self.held, *([self.checkpoint] if self.checkpoint is not None else [])]
+
+
+class Busy(Exception):
+    """A lock was waited for longer than the role allows; nothing was written."""
 
 
 class DataRefused(Exception):
@@ -70,19 +83,12 @@ class DataRefused(Exception):
 def group_params(group: Sequence[RunWrites]) -> dict[str, list[Any]]:
     """The group as the parallel arrays of `write_group`, runs in id order."""
     ordered = sorted(group, key=lambda one: one.fence.run_id)
-    kept = [(one.fence.run_id, one.checkpoint) for one in ordered if one.checkpoint is not None]
     noted = [(one.fence.run_id, write) for one in ordered for write in one.writes]
     return {
         "run_ids": [one.fence.run_id for one in ordered],
         "owners": [one.fence.owner for one in ordered],
         "revisions": [one.fence.revision for one in ordered],
-        "c_runs": [run_id for run_id, _ in kept],
-        "c_spaces": [c.space for _, c in kept],
-        "c_ids": [c.id for _, c in kept],
-        "c_parents": [c.parent_id for _, c in kept],
-        "c_serdes": [c.serde for _, c in kept],
-        "c_bodies": [c.body for _, c in kept],
-        "c_metadata": [c.metadata for _, c in kept],
+        **checkpoint_params([(one.fence.run_id, kept) for one in ordered for kept in one.checkpoints]),
         "w_runs": [run_id for run_id, _ in noted],
         "w_spaces": [w.space for _, w in noted],
         "w_ids": [w.checkpoint_id for _, w in noted],
@@ -92,6 +98,19 @@ def group_params(group: Sequence[RunWrites]) -> dict[str, list[Any]]:
         "w_paths": [w.path for _, w in noted],
         "w_serdes": [w.serde for _, w in noted],
         "w_bodies": [w.body for _, w in noted],
+    }
+
+
+def checkpoint_params(kept: Sequence[tuple[UUID, NewCheckpoint]]) -> dict[str, list[Any]]:
+    """Checkpoints with their runs, as the parallel arrays of the group statements."""
+    return {
+        "c_runs": [run_id for run_id, _ in kept],
+        "c_spaces": [c.space for _, c in kept],
+        "c_ids": [c.id for _, c in kept],
+        "c_parents": [c.parent_id for _, c in kept],
+        "c_serdes": [c.serde for _, c in kept],
+        "c_bodies": [c.body for _, c in kept],
+        "c_metadata": [c.metadata for _, c in kept],
     }
 
 
@@ -114,12 +133,20 @@ class GroupConnection:
         """
         query = raw("write_group", skip="" if wait else "SKIP LOCKED")
         try:
+            rows = await self.rows(query, group_params(group))
+        except Busy:
+            return {one.fence.run_id: "busy" for one in group}
+        return {row[0]: row[1] for row in rows}
+
+    async def rows(self, query: str, params: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        """One statement. Raises Busy (a time-out of a lock), DataRefused, Unavailable (nothing is known)."""
+        try:
             connection = await self._ready()
             self.statements += 1
-            cursor = await connection.execute(cast(LiteralString, query), group_params(group))
-            return {row[0]: row[1] for row in await cursor.fetchall()}
-        except (psycopg.errors.LockNotAvailable, psycopg.errors.QueryCanceled):
-            return {one.fence.run_id: "busy" for one in group}
+            cursor = await connection.execute(cast(LiteralString, query), params)
+            return await cursor.fetchall()
+        except (psycopg.errors.LockNotAvailable, psycopg.errors.QueryCanceled) as error:
+            raise Busy(type(error).__name__) from error
         except (psycopg.errors.DataError, psycopg.errors.IntegrityError) as error:
             raise DataRefused(type(error).__name__) from error
         except psycopg.Error as error:
@@ -186,6 +213,6 @@ async def delete(tx: Tx, fence: Fence) -> None:
 
 
 __all__: Sequence[str] = (
-    "Answer", "DataRefused", "GroupConnection", "NewCheckpoint", "NewWrite", "RunWrites",
-    "by_id", "delete", "group_params", "listed", "newest", "pending",
+    "Answer", "Busy", "DataRefused", "GroupConnection", "NewCheckpoint", "NewWrite", "RunWrites",
+    "by_id", "checkpoint_params", "delete", "group_params", "listed", "newest", "pending",
 )  # fmt: skip

@@ -20,7 +20,8 @@ from fencepost_domain.run import Run
 from fencepost_domain.vocabulary import Ev
 from sqlalchemy import RowMapping
 
-from fencepost_store.record import Recorded, record
+from fencepost_store.bindings import Versions
+from fencepost_store.record import Recorded, canonical, record
 from fencepost_store.runs import to_run
 from fencepost_store.transaction import Tx
 
@@ -75,11 +76,20 @@ def _to_claim(row: RowMapping) -> Claim:
 
 
 async def claim(
-    tx: Tx, *, module: str, versions: Sequence[str], owner: str, lease: timedelta, limit: int, nonce: UUID
+    tx: Tx,
+    *,
+    module: str,
+    versions: Sequence[str],
+    owner: str,
+    lease: timedelta,
+    limit: int,
+    nonce: UUID,
+    binding: Versions | None = None,
 ) -> list[Claim]:
     """Claim at most `limit` due runs of a module, bound to one of `versions` or not bound yet.
 
     owner: `owner_of(slot, boot_id)`. limit: the worker's free slots; 0 claims nothing.
+    binding: what those not bound yet are bound to at once; None leaves them for `bindings.bind`.
     """
     if limit <= 0:
         return []
@@ -93,6 +103,10 @@ async def claim(
         limit=limit,
         tenants=TENANTS_PER_CLAIM,
         nonce=nonce,
+        bound=canonical(binding.told()) if binding else None,
+        graph=binding.graph if binding else "",
+        manifest=binding.manifest if binding else "",
+        catalog=binding.catalog if binding else "",
     )
     return [_to_claim(row) for row in rows]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from fencepost_contracts.graphs import GraphDefinition, Manifest
@@ -74,18 +75,35 @@ class Binder:
                 tx, fingerprint=self.manifest.fingerprint(), body=self.manifest.body()
             )
 
-    async def bind(self, claim: Claim) -> Bound | Broken | Deferred:
+    async def offered(self, module: str) -> Versions | None:
+        """What a run of this module is bound to at its first claim; None while there is no catalog yet."""
+        chosen = (await self._published()).get(module)
+        if chosen is None:
+            return None
+        return Versions(next(iter(self.definitions)), self.manifest.fingerprint(), chosen)
+
+    async def read(self, tx: Tx, claims: Sequence[Claim]) -> Mapping[Versions, Mapping[str, Stored]]:
+        """The stored versions of these claims, in the claim's own transaction."""
+        wanted = {versions_of(one) for one in claims if one.run.graph_version}
+        return {versions: await bindings.load(tx, versions) for versions in wanted}
+
+    async def bind(
+        self, claim: Claim, stored: Mapping[str, Stored] | None = None
+    ) -> Bound | Broken | Deferred:
         """The run's versions: chosen and recorded at its first claim, then the same for ever.
 
+        stored: they were recorded with the claim, and read with it; nothing more is asked for a fresh run.
         Broken when stored content was revoked, altered or is gone; Deferred while there is no catalog yet.
         """
         published = await self._published()
-        versions = Versions(claim.run.graph_version, claim.manifest_fp or "", claim.catalog_fp or "")
+        versions = versions_of(claim)
+        if stored is not None and claim.run.graph_version and not claim.run.progress:
+            return self._checked(versions, stored, published)
         if not claim.run.graph_version:
-            chosen = published.get(claim.run.module)
-            if chosen is None:
+            offered = await self.offered(claim.run.module)
+            if offered is None:
                 return Deferred("catalog_missing", claim.run.module, NOT_PUBLISHED_SECONDS, counts=False)
-            versions = Versions(next(iter(self.definitions)), self.manifest.fingerprint(), chosen)
+            versions = offered
         async with self.store.transaction() as tx:
             locked = await lock_run(tx, claim.run.id)
             check_fence(locked.run, claim.fence, FenceKind.RECORD, locked.now)
@@ -121,10 +139,7 @@ class Binder:
                 return Broken(
                     Reason.VERSION_REVOKED, f"{kind}_revoked", f"the {kind} this run is bound to was revoked"
                 )
-        bindings.check_hash("graph", stored["graph"])
-        bindings.check_hash("manifest", stored["manifest"])
-        catalog = read_catalog(versions.catalog, stored["catalog"].body)
-        manifest = Manifest.model_validate_json(stored["manifest"].body)
+        manifest, catalog = _parsed(stored["graph"], stored["manifest"], versions.catalog, stored["catalog"])
         return Bound(self.definitions[versions.graph], manifest, catalog, modules)
 
     async def _published(self) -> Mapping[str, str]:
@@ -135,6 +150,18 @@ class Binder:
                 async with self.store.transaction() as tx:
                     self._catalogs = (now, await bindings.newest_catalogs(tx))
             return self._catalogs[1]
+
+
+@lru_cache(maxsize=64)
+def _parsed(graph: Stored, manifest: Stored, catalog_fp: str, catalog: Stored) -> tuple[Manifest, Catalog]:
+    """Checked by hash and parsed; the same bytes again are the same answer. Raises Tampered."""
+    bindings.check_hash("graph", graph)
+    bindings.check_hash("manifest", manifest)
+    return Manifest.model_validate_json(manifest.body), read_catalog(catalog_fp, catalog.body)
+
+
+def versions_of(claim: Claim) -> Versions:
+    return Versions(claim.run.graph_version, claim.manifest_fp or "", claim.catalog_fp or "")
 
 
 async def _recovery_checks(tx: Tx, claim: Claim, bound: Bound | Broken) -> list[dict[str, str]]:

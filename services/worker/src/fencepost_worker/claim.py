@@ -6,7 +6,7 @@ Never more than the free slots. A claim whose answer was lost is found again by 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
@@ -18,9 +18,11 @@ from fencepost_runtime.failpoints import ahit
 from fencepost_runtime.logging import get_logger
 from fencepost_runtime.loop import LoopStatus
 from fencepost_runtime.wake.port import Hint, WakeListener
+from fencepost_store.bindings import Stored, Versions
 from fencepost_store.claims import Claim, claim, claimed_by_nonce
 from fencepost_store.transaction import Store
 
+from fencepost_worker.binding import versions_of
 from fencepost_worker.execute import Executor
 from fencepost_worker.holding import Held, Holding
 
@@ -88,12 +90,21 @@ class ClaimLoop:
         sent_at = self.clock.monotonic()
         self.holding.claims_in_flight += 1
         try:
-            claims = await self._sent(module, nonce)
-            return [self.holding.add(one, sent_at) for one in claims]
+            binding = await self.executor.binder.offered(module)
+            claims, stored = await self._sent(module, nonce, binding)
+            if any(one.run.graph_version and not one.run.progress for one in claims):
+                await ahit("worker.bind.after_commit")
+            held = [self.holding.add(one, sent_at) for one in claims]
+            for one in held:
+                one.stored = stored.get(versions_of(one.claim))
+            return held
         finally:
             self.holding.claims_in_flight -= 1
 
-    async def _sent(self, module: str, nonce: UUID) -> list[Claim]:
+    async def _sent(
+        self, module: str, nonce: UUID, binding: Versions | None
+    ) -> tuple[list[Claim], Mapping[Versions, Mapping[str, Stored]]]:
+        """Claim, bind those that aren't bound yet, and read what they are bound to: one transaction."""
         try:
             async with self.store.transaction() as tx:
                 claims = await claim(
@@ -104,12 +115,16 @@ class ClaimLoop:
                     lease=self.lease,
                     limit=self.holding.free,
                     nonce=nonce,
+                    binding=binding,
                 )
+                stored = await self.executor.binder.read(tx, claims)
+                if stored:
+                    await ahit("worker.bind.before_commit")
                 if claims:
                     await ahit("worker.claim.before_commit")
-                return claims
+                return claims, stored
         except Unavailable:
-            return await self._found_again(nonce)
+            return await self._found_again(nonce), {}
 
     async def _found_again(self, nonce: UUID) -> list[Claim]:
         """An answer was lost: ask what this nonce holds before anything is claimed anew."""

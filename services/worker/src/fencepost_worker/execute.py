@@ -82,7 +82,7 @@ class Executor:
         log.info("run.left", leaving=held.leaving and str(held.leaving))
 
     async def _outcome(self, held: Held) -> Outcome:
-        bound = await self.binder.bind(held.claim)
+        bound = await self.binder.bind(held.claim, held.stored)
         if not isinstance(bound, Bound):
             return bound
         model = self.models(bound.manifest)

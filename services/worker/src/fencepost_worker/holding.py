@@ -20,6 +20,7 @@ from fencepost_domain.fence import Fence
 from fencepost_domain.lease import Trust
 from fencepost_domain.ports import Clock
 from fencepost_runtime.logging import get_logger
+from fencepost_store.bindings import Stored
 from fencepost_store.claims import Beat, Claim
 
 log = get_logger(__name__)
@@ -35,7 +36,11 @@ class Leaving(StrEnum):
 
 @dataclass(slots=True)
 class Held:
-    """One run in this process. `heard` is set by every beat; stop_revision: the one to drain under."""
+    """One run in this process. `heard` is set by every beat; stop_revision: the one to drain under.
+
+    stored: the versions it is bound to, as read with its claim. usage: of its model calls here; None once
+    this process can't vouch for it, or something was prepared: its ending then looks for itself.
+    """
 
     claim: Claim
     fence: Fence
@@ -45,7 +50,13 @@ class Held:
     leaving: Leaving | None = None
     stop_revision: int | None = None
     task: asyncio.Task[None] | None = None
+    stored: Mapping[str, Stored] | None = None
+    usage: dict[str, int] | None = None
     heard: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        if self.claim.run.progress == 0:
+            self.usage = {"model_calls": 0, "input_tokens": 0, "output_tokens": 0}
 
     def is_trusted(self) -> bool:
         return self.trust.holds(self.clock.monotonic())

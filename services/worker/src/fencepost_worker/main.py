@@ -92,7 +92,7 @@ def _reach(settings: WorkerSettings, stack: AsyncExitStack) -> Outside:
     gateway = GatewayClient(settings.gateway_url, secret)
     for close in (store.close, served.close, gateway.close):
         stack.push_async_callback(close)
-    writer = GroupWriter(GroupConnection(settings.database_url, prepare=prepare))
+    writer = GroupWriter(GroupConnection(settings.database_url, prepare=prepare), store.ids, bell.ring)
     deltas = DeltaSender(settings.database_direct_url or settings.database_url)
     return Outside(store, served, gateway, writer, deltas, bell)
 
@@ -144,7 +144,7 @@ def _executor(settings: WorkerSettings, outside: Outside, holding: Holding, bind
         holding,
         binder,
         engine,
-        Recorder(store),
+        Recorder(store, outside.writer),
         ModelLedger(store, store.ids),
         outside.gateway,
         outside.served.model_of,

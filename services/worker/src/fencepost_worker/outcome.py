@@ -7,10 +7,10 @@ run by its revision, before anything is repeated.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from uuid import UUID
 
 from fencepost_domain.decision import Decision
@@ -24,6 +24,8 @@ from fencepost_domain.waits import decide_defer, decide_paused, decide_reroute
 from fencepost_runtime.failpoints import ahit
 from fencepost_store import bindings
 from fencepost_store.bindings import EndingFacts
+from fencepost_store.checkpoints import RunWrites
+from fencepost_store.end_group import RunEnding
 from fencepost_store.interrupts import NewInterrupt, open_and_park
 from fencepost_store.record import record
 from fencepost_store.runs import Locked, lock_run, settled
@@ -42,17 +44,28 @@ DRAIN_WITHIN: Final = timedelta(seconds=30)  # then open attempts are listed as 
 Work = Callable[[Tx, Locked], Awaitable[None]]
 
 
+class GroupEnder(Protocol):
+    """The group writer, as far as endings need it. Both raise FenceLost, Unavailable."""
+
+    async def end(self, ending: RunEnding) -> bool:
+        """Record an ending with others; False when it is to be recorded by itself, nothing being written."""
+        ...
+
+    async def write(self, rows: RunWrites) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Recorder:
     """One per process: writes what an execution came to."""
 
     store: Store
+    group: GroupEnder | None = None
 
     async def outcome(self, held: Held, outcome: Outcome) -> None:
         """Make an outcome true. Raises FenceLost, Unavailable."""
         match outcome:
-            case Finished(proposal, state):
-                await self._finish(held, UUID(state["message_id"]), proposal)
+            case Finished():
+                await self._finish(held, outcome)
             case Parked(question):
                 await self._park(held, question)
             case Paused():
@@ -68,7 +81,18 @@ class Recorder:
 
     # ── endings ─────────────────────────────────────────────────────────────────────────────────────
 
-    async def _finish(self, held: Held, message_id: UUID, proposal: Mapping[str, Any]) -> None:
+    async def _finish(self, held: Held, finished: Finished) -> None:
+        """In a group with others, where this process knows all that the ending says; else by itself."""
+        message_id, proposal = UUID(finished.state["message_id"]), finished.proposal
+        if self.group is not None and held.usage is not None:
+            facts = EndingFacts((), (), held.usage)
+            run = held.claim.run
+            finalization, message = proposed(proposal, facts, run.locale, message_id)
+            decision = decide_finalize(run, held.fence, finalization=finalization, message=message)
+            if await self.group.end(RunEnding(held.fence, decision, finished.carried)):
+                return
+        if self.group is not None and finished.carried:
+            await self.group.write(RunWrites(held.fence, held=finished.carried))
         await self._ending(
             held, message_id, lambda facts, locale: proposed(proposal, facts, locale, message_id)
         )

@@ -81,6 +81,7 @@ class RunPorts:
         run = self.held.claim.run
         writer = self.deltas.writer(run.id, run.tenant_id, message_id, self.held.fence.revision)
         said = RespondStream(writer.text)
+        usage, self.held.usage = self.held.usage, None  # until it is known how the call ended
         answer = await self.ledger.ask(
             self.model,
             request,
@@ -89,6 +90,12 @@ class RunPorts:
             on_delta=said.feed,
             on_reset=writer.reset,
         )
+        if usage is not None:
+            self.held.usage = {
+                "model_calls": usage["model_calls"] + 1,
+                "input_tokens": usage["input_tokens"] + answer.input_tokens,
+                "output_tokens": usage["output_tokens"] + answer.output_tokens,
+            }
         await self.held.trusted()
         return answer
 
@@ -96,9 +103,11 @@ class RunPorts:
         return await history(self.store, self.held.claim.run)
 
     async def prepare(self, calls: Sequence[PrepareCall]) -> PrepareAnswer:
+        self.held.usage = None
         return await self.gateway.prepare(calls)
 
     async def commit(self, index: int, n: int, token_id: UUID) -> CommitAnswer:
+        self.held.usage = None
         answer = await self.gateway.commit(index, n, token_id)
         await ahit("worker.commit.after_answer")
         return answer

@@ -1,7 +1,8 @@
 -- claim_runs --
 -- Why: give a worker due runs of one module: choosing and moving are one statement. Tenants in turn, the longest
 --      not served first, at most a fair share each, the rest filled up; inside a tenant by rank, so waiting ages it.
---      The conversation is taken here; a run behind another of its conversation is left alone.
+--      The conversation is taken here; a run behind another of its conversation is left alone. With :bound, the
+--      canonical payload of run.bound, runs that aren't bound yet are bound in the same statement (I16).
 -- Locks: runs FOR NO KEY UPDATE SKIP LOCKED, then conversations, then turns in tenant order.  Clock: database.
 -- Result: the claimed runs' control columns, what they are bound to, and `now`.
 WITH RECURSIVE versions AS MATERIALIZED (
@@ -51,7 +52,7 @@ WITH RECURSIVE versions AS MATERIALIZED (
     SELECT id FROM offered ORDER BY place, served_at LIMIT :limit
 ), held AS MATERIALIZED (
     -- After a lock only the locked row is fresh: the chain head is taken from here.
-    SELECT r.id, r.tenant_id, r.conversation_id, r.event_seq, r.event_head, r.attempt, r.next_counts
+    SELECT r.id, r.tenant_id, r.conversation_id, r.event_seq, r.event_head, r.attempt, r.next_counts, r.graph_version
       FROM agent.runs r
       JOIN picked ON picked.id = r.id
      WHERE r.status = 'queued' AND r.available_at <= clock_timestamp()
@@ -67,7 +68,8 @@ WITH RECURSIVE versions AS MATERIALIZED (
 ), events AS MATERIALIZED (
     SELECT held.id AS run_id, held.tenant_id, held.event_seq + 1 AS seq, held.event_head AS prev_hash,
            gen_random_uuid() AS event_id, uuid_send(gen_random_uuid()) AS salt, clock_timestamp() AS at,
-           held.attempt + CASE WHEN held.next_counts THEN 1 ELSE 0 END AS attempt
+           held.attempt + CASE WHEN held.next_counts THEN 1 ELSE 0 END AS attempt,
+           held.graph_version = '' AND CAST(:bound AS bytea) IS NOT NULL AS binds
       FROM held
       JOIN taken ON taken.run_id = held.id
 ), hashed AS MATERIALIZED (
@@ -77,12 +79,26 @@ WITH RECURSIVE versions AS MATERIALIZED (
       FROM events e
       -- RFC 8785 by hand: one integer member, one plain string member, keys in order.
       CROSS JOIN LATERAL (SELECT convert_to('{"attempt":' || e.attempt || ',"owner":' || to_json(CAST(:owner AS text)) || '}', 'UTF8')) AS p (payload)
+), binding AS MATERIALIZED (
+    SELECT h.run_id, h.tenant_id, h.seq + 1 AS seq, h.hash AS prev_hash, h.at, gen_random_uuid() AS event_id,
+           uuid_send(gen_random_uuid()) AS salt
+      FROM hashed h
+     WHERE h.binds
+), bound AS MATERIALIZED (
+    SELECT b.*, sha256(b.salt || CAST(:bound AS bytea)) AS payload_hash,
+           agent.event_hash(b.run_id, b.seq, b.event_id, 'run.bound', 1, '', b.at, NULL, NULL,
+                            sha256(b.salt || CAST(:bound AS bytea)), b.prev_hash) AS hash
+      FROM binding b
 ), appended AS (
     INSERT INTO agent.run_events (run_id, seq, id, tenant_id, type, schema_version, actor, at, payload_hash, prev_hash, hash)
     SELECT run_id, seq, event_id, tenant_id, 'run.claimed', 1, :actor, at, payload_hash, prev_hash, hash FROM hashed
+    UNION ALL
+    SELECT run_id, seq, event_id, tenant_id, 'run.bound', 1, '', at, payload_hash, prev_hash, hash FROM bound
 ), paid AS (
     INSERT INTO agent.run_event_payloads (run_id, seq, tenant_id, salt, payload)
     SELECT run_id, seq, tenant_id, salt, payload FROM hashed
+    UNION ALL
+    SELECT run_id, seq, tenant_id, salt, CAST(:bound AS bytea) FROM bound
 ), told AS (
     INSERT INTO agent.feed (tenant_id, user_id, conversation_id, kind, data)
     SELECT r.tenant_id, r.user_id, r.conversation_id, 'run.status', jsonb_build_object('run_id', r.id, 'status', 'running')
@@ -102,9 +118,13 @@ UPDATE agent.runs AS r
        attempt_progress = CASE WHEN r.next_counts THEN r.progress ELSE r.attempt_progress END,
        next_counts = false,
        started_at = coalesce(r.started_at, h.at),
-       event_seq = h.seq,
-       event_head = h.hash
+       graph_version = CASE WHEN h.binds THEN :graph ELSE r.graph_version END,
+       manifest_fp = CASE WHEN h.binds THEN :manifest ELSE r.manifest_fp END,
+       catalog_fp = CASE WHEN h.binds THEN nullif(:catalog, '') ELSE r.catalog_fp END,
+       event_seq = coalesce(b.seq, h.seq),
+       event_head = coalesce(b.hash, h.hash)
   FROM hashed h
+  LEFT JOIN bound b ON b.run_id = h.run_id
  WHERE r.id = h.run_id
 RETURNING r.id, r.tenant_id, r.user_id, r.roles, r.module, r.mode, r.status, r.waiting_on, r.stop, r.pause_asked,
           r.revision, r.attempt, r.max_attempts, r.progress, r.attempt_progress, r.wakes, r.lease_owner,

@@ -16,6 +16,7 @@ from fencepost_contracts.graphs import GraphDefinition
 from fencepost_contracts.tools import CommitAnswer, PrepareAnswer, PrepareCall
 from fencepost_domain.errors import FencepostError
 from fencepost_domain.fence import Fence
+from fencepost_store.checkpoints import NewCheckpoint
 
 from fencepost_worker.flow.state import State
 from fencepost_worker.flow.step import Facts, NodeFunction, Question
@@ -33,10 +34,14 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The graph came to its end. proposal: what finalize proposed; it is not true yet."""
+    """The graph came to its end. proposal: what finalize proposed; it is not true yet.
+
+    carried: graph state to be stored with the ending, or right before it.
+    """
 
     proposal: Mapping[str, Any]
     state: State
+    carried: tuple[NewCheckpoint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

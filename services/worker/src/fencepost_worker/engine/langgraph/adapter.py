@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final, cast
 
 from fencepost_contracts.graphs import GraphDefinition
@@ -54,9 +55,13 @@ class LangGraphEngine:
 
     async def execute(self, task: Task, ports: Ports) -> Outcome:
         """See engine.port. Opens the run in the saver for as long as it is executed."""
-        self._saver.open_run(task.fence, fresh=task.fresh)
+        self._saver.open_run(task.fence, fresh=task.fresh, closes=True)
         try:
-            return await self._run(task, ports)
+            outcome = await self._run(task, ports)
+            if isinstance(outcome, Finished):
+                return replace(outcome, carried=self._saver.carried(task.fence.run_id))
+            await self._saver.flush(task.fence.run_id)
+            return outcome
         except Left as left:
             return outcome_of(left.cause)
         except GraphRecursionError:

@@ -4,13 +4,16 @@ here under a fence, and `thread_id == run_id`, always (I03, I05).
 Ordinary pending writes wait a moment and are dropped when their superstep's checkpoint arrives (which holds
 their effect); when siblings are slower they are stored. Special writes (error, interrupt, resume) go at once.
 A run that was never checkpointed is known to be fresh from its claim, and needs no load.
+
+Where the caller promises a closing statement (`closes`), the input's checkpoint and the last one travel with
+the run's next statement instead of taking one each: before the first nothing was done, after the last nothing
+is. A read, a special write or `flush` sends what waits; a run that is dropped does its last superstep again.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, cast
 from uuid import UUID
 
@@ -33,26 +36,11 @@ from langgraph.checkpoint.base import (
 )
 from sqlalchemy import RowMapping
 
+from fencepost_worker.engine.langgraph.open_run import OpenRun, Place
 from fencepost_worker.engine.langgraph.serde import make_serde
 from fencepost_worker.engine.langgraph.writer import GroupWriter
 
 HOLD_SECONDS: Final = 0.01  # an ordinary write waits this long for its superstep's checkpoint
-
-Place = tuple[str, str]  # namespace, checkpoint id
-
-
-@dataclass(slots=True)
-class OpenRun:
-    """A run this process may write: its fence, what waits to be written, and what is known to be newest.
-
-    newest: None when not known; a tuple holding None when the run has no checkpoint at all.
-    """
-
-    fence: Fence
-    newest: tuple[CheckpointTuple | None] | None = None
-    held: dict[Place, list[NewWrite]] = field(default_factory=dict)
-    timers: dict[Place, asyncio.TimerHandle] = field(default_factory=dict)
-    flushes: set[asyncio.Task[None]] = field(default_factory=set)
 
 
 class FencedSaver(BaseCheckpointSaver[int]):
@@ -66,9 +54,23 @@ class FencedSaver(BaseCheckpointSaver[int]):
 
     # ── which runs may be written ───────────────────────────────────────────────────────────────────
 
-    def open_run(self, fence: Fence, *, fresh: bool = False) -> None:
-        """Allow this run to be written under `fence`. fresh: it has no checkpoint, nothing need be loaded."""
-        self._runs[fence.run_id] = OpenRun(fence, (None,) if fresh else None)
+    def open_run(self, fence: Fence, *, fresh: bool = False, closes: bool = False) -> None:
+        """Allow this run to be written under `fence`. fresh: it has no checkpoint, nothing need be loaded.
+
+        closes: `carried` or `flush` follows when the graph has left, whatever it left for.
+        """
+        self._runs[fence.run_id] = OpenRun(fence, (None,) if fresh else None, closes)
+
+    def carried(self, run_id: UUID) -> tuple[NewCheckpoint, ...]:
+        """Checkpoints that wait: the caller stores them with the run's next statement, or not at all."""
+        run = self._runs.get(run_id)
+        return run.taken() if run is not None else ()
+
+    async def flush(self, run_id: UUID) -> None:
+        """Store what waits, under the fence. Raises FenceLost."""
+        run = self._runs.get(run_id)
+        if run is not None and run.waiting:
+            await self._writer.write(RunWrites(run.fence, held=run.taken()))
 
     def close_run(self, run_id: UUID) -> None:
         """Forget the run; writes that still wait are dropped: their superstep will run again."""
@@ -102,11 +104,13 @@ class FencedSaver(BaseCheckpointSaver[int]):
         meta = get_serializable_checkpoint_metadata(config, metadata)
         serde, body = self.serde.dumps_typed(_bare(checkpoint))
         row = NewCheckpoint(space, checkpoint["id"], parent, serde, body, _json(meta))
-        await self._writer.write(RunWrites(run.fence, row))
-        stored = _config(run.fence.run_id, space, checkpoint["id"])
         if space == "":
             run.newest = None
-        return stored
+        if run.closes and space == "" and (metadata.get("source") == "input" or _is_last(checkpoint)):
+            run.waiting.append(row)
+        else:
+            await self._writer.write(RunWrites(run.fence, row, held=run.taken()))
+        return _config(run.fence.run_id, space, checkpoint["id"])
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
@@ -143,7 +147,7 @@ class FencedSaver(BaseCheckpointSaver[int]):
             timer.cancel()
         rows = {(row.task_id, row.place): row for row in run.held.pop(at, [])}
         if rows:
-            await self._writer.write(RunWrites(run.fence, None, tuple(rows.values())))
+            await self._writer.write(RunWrites(run.fence, None, tuple(rows.values()), run.taken()))
 
     def _drop_held(self, run: OpenRun, at: Place) -> None:
         run.held.pop(at, None)
@@ -156,6 +160,7 @@ class FencedSaver(BaseCheckpointSaver[int]):
         if run is not None:
             for at in list(run.held):
                 await self._flush(run, at)
+            await self.flush(run_id)
             if run.flushes:
                 await asyncio.gather(*run.flushes, return_exceptions=True)
 
@@ -223,6 +228,7 @@ class FencedSaver(BaseCheckpointSaver[int]):
             raise FenceLost(thread_id, "the run is not open in this process")
         for at in list(run.held):
             self._drop_held(run, at)
+        run.waiting = []
         async with self._store.transaction() as tx:
             await checkpoints.delete(tx, run.fence)
         run.newest = None
@@ -245,6 +251,11 @@ def _seen(task: asyncio.Task[None]) -> None:
     """A late write that failed is told by the superstep's checkpoint, which fails for the same reason."""
     if not task.cancelled():
         task.exception()
+
+
+def _is_last(checkpoint: Checkpoint) -> bool:
+    """No node is triggered by it: our graphs name the next one in a channel of its own."""
+    return not any(name.startswith(("branch:to:", "__pregel_tasks")) for name in checkpoint["channel_values"])
 
 
 def _run_id(thread: object) -> UUID:
