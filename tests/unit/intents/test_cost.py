@@ -25,6 +25,28 @@ PASTES = [
 ]
 
 
+# Texts that would make a careless pattern walk the same run again and again: (head, run, tail).
+RUNS = [
+    ("提醒我买牛奶", " ", "b明天九点"),
+    ("remind me to x", " ", "y tomorrow"),
+    ("remind me to ", "at on in by for to from and the ", "x"),
+    ("提醒我", "的提醒的闹钟吧哦啊呀", "x"),
+    ("提醒我", "请帮我我要的在再", "x"),
+    ("提醒我买", ",;:.", "x明天九点"),
+    ("翻译成英文", " ,请帮我", "x"),
+    ("email ", "a.", " about"),
+    ('translate "', "a", ""),
+    ("", "哈", "x"),
+    ("spent 5 dollars ", "i we just spent paid ", ""),
+    ("remind me ", "not to ever ", ""),
+    ("", "花了5块", ""),
+    ("", "把", "翻译成"),
+    ("how do you say ", "a ", "in french"),
+    ("", "1,", ""),
+    ("schedule meeting with ", "Bob, and ", ""),
+]
+
+
 def taken(text: str) -> float:
     """Best of three: a busy machine shouldn't decide."""
     best = []
@@ -42,6 +64,14 @@ def test_time_grows_with_the_length_not_with_its_square() -> None:
 
         # Four times the text: four times the time where linear, sixteen where quadratic.
         assert taken(long) < 10 * taken(short) + 0.02, paste
+
+
+def test_a_run_of_anything_is_read_in_linear_time() -> None:
+    for head, run, tail in RUNS:
+        short, long = (head + run * (length // len(run)) + tail for length in (3_000, 12_000))
+        detect(short, reference=REFERENCE, zone="Asia/Shanghai")
+
+        assert taken(long) < 10 * taken(short) + 0.02, (head, run, tail)
 
 
 def test_importing_brings_in_no_calendar_and_no_rule_library() -> None:

@@ -37,6 +37,9 @@ _EN_META: Final = lazy(
 )
 
 
+_LONGEST_TALK: Final = 300  # code points; what is longer is a text, not talk
+
+
 def is_about_us(text: str, zh: bool) -> bool:
     """Whether a text asks what the assistant can do, or how, instead of asking for it."""
     return bool((_ZH_META if zh else _EN_META).search(text))
@@ -44,4 +47,4 @@ def is_about_us(text: str, zh: bool) -> bool:
 
 def is_small_talk(text: str, zh: bool) -> bool:
     """Whether a text (normal form, stripped) is conversation, not a request."""
-    return bool((_ZH if zh else _EN).search(text))
+    return len(text) <= _LONGEST_TALK and bool((_ZH if zh else _EN).search(text))

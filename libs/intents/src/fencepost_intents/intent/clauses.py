@@ -65,11 +65,20 @@ def split(masked: str, whole: Sequence[tuple[int, int]] = ()) -> list[Clause]:
             index += 1
         if index < len(whole) and whole[index][0] < joint.start():
             continue
-        if masked[start : joint.start()].strip(" ,"):
-            found.append(Clause(start, joint.start(), strong))
+        if clause := _clause(masked, start, joint.start(), strong):
+            found.append(clause)
             strong = False
         strong = strong or joint.group("strong") is not None
         start = joint.end()
-    if masked[start:].strip(" ,"):
-        found.append(Clause(start, len(masked), strong))
+    if clause := _clause(masked, start, len(masked), strong):
+        found.append(clause)
     return found
+
+
+def _clause(masked: str, start: int, end: int, strong: bool) -> Clause | None:
+    """A clause without the space around it: patterns must not walk through runs of it again and again."""
+    words = masked[start:end].strip(" ,")
+    if not words:
+        return None
+    start = masked.index(words[0], start)
+    return Clause(start, start + len(words), strong)

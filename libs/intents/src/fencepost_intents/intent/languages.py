@@ -10,6 +10,7 @@ from typing import Final
 
 from fencepost_intents.intent.clauses import quoted_spans
 from fencepost_intents.intent.cues import EN_LANG
+from fencepost_intents.intent.titles import cut, start_of_tail
 from fencepost_intents.numbers import EN_ONES, EN_TENS, read_zh
 from fencepost_intents.patterns import lazy
 from fencepost_intents.result import SlotValue, Span
@@ -44,12 +45,13 @@ POINTS: Final = lazy(
     r"^(?:下面|以下|上面|这|那|它|此|下列|如下)[^,]{0,8}$|^(?:这|那)?(?:段|句|个|些|篇)(?:话|文字|内容|词|句子)?$|^(?:this|that|it|these|the following|this for me|following text)(?: \w+)?$"
 )
 _EDGE: Final = lazy(
-    r"^(?:[\s,:：，。、]|请问|请|for |帮我|把|将|一下|下|成|为|to |into |please |this:? |the following:? |from \w+ )+|(?:[\s,:：，。、?？!]|成|为|吧|谢谢|please|一下| to| into| for me)+$"
+    r"^(?:[\s,:：，。、]|请问|请|for |帮我|把|将|一下|下|成|为|to |into |please |this:? |the following:? |from \w+ )+"
 )
+_EDGE_TAIL: Final = lazy(r"(?:[\s,:：，。、?？!]|成|为|吧|谢谢|please|一下| to| into| for me)$")
 _PAGES: Final = lazy(
     r"(\d{1,3}|[一二两三四五六七八九十百]{1,4})\s?(?:页|张|p(?:ages?)?\b)|\b(\d{1,3}|[a-z]+(?:-[a-z]+)?)[ -](?:slides?|pages?)\b|\b(\d{1,3})p\b"
 )
-EMAIL: Final = lazy(r"[a-z0-9][a-z0-9._%+-]*@[a-z0-9-]+(?:\.[a-z0-9-]+)+")
+EMAIL: Final = lazy(r"(?<![a-z0-9._%+-])[a-z0-9][a-z0-9._%+-]{0,63}@[a-z0-9-]+(?:\.[a-z0-9-]+)+")
 _ZH_TO: Final = lazy(
     r"(?:给|向|跟|致)([^\s,，。:：、给]{1,10}?)(?=写|发|起草|回|拟|寄|的邮件|一封|email|发送|说|告诉|让|请|问|催|约|通知|关于|道歉|并|祝|表示|\s|,|，|$)"
 )
@@ -184,8 +186,6 @@ def payload(text: str, norm: str, window: Span, taken: list[Span], zh: bool) -> 
         return SlotValue(text[window[0] + start : window[0] + end], (window[0] + start, window[0] + end))
     if (found := _COLON.search(norm, *window)) and text[found.end() : window[1]].strip():
         return _whole(text, (found.end(), window[1]))
-    from fencepost_intents.intent.titles import cut
-
     if zh and (lead := _ZH_OBJECT.match(norm, *window)):
         taken = [*taken, lead.span()]
     return cut(text, norm, window, taken, zh)
@@ -204,9 +204,7 @@ def payload_to_translate(text: str, norm: str, window: Span, taken: list[Span]) 
     for start, end in ((last, window[1]), middle, (window[0], first)):
         if lead := _EDGE.match(norm[start:end]):
             start += lead.end()
-        tail = _EDGE.search(norm[start:end]) if end > start else None
-        if tail and start + tail.end() == end and tail.start() > 0:
-            end = start + tail.start()
+        end = start_of_tail(_EDGE_TAIL, norm, start, end)
         if end > start and text[start:end].strip() and not POINTS.match(norm[start:end].strip()):
             return _whole(text, (start, end))
     return None

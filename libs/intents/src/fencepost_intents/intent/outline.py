@@ -33,6 +33,7 @@ _CREATES: Final = frozenset(
 )
 # What somebody asks for stands at the head or the end of a text; what lies between in a long one is pasted.
 _REACH: Final = 1500
+_MANY_AMOUNTS: Final = 20  # a clause with more is a price list or a paste
 _LEADS_ZH: Final = (
     "请",
     "帮我",
@@ -202,6 +203,8 @@ class _Reading:
         )
 
     def _reports(self, text: str, amounts: int) -> bool:
+        if amounts > _MANY_AMOUNTS:
+            return False
         return not guards.is_refused(text, self.zh) and reports_money(text, self.zh, amounts)
 
     def _is_parallel(self, clause: Clause, last: Request) -> bool:

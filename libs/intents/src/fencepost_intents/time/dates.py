@@ -42,9 +42,11 @@ def _nearest_year(setting: Setting, of_year: Callable[[int], date]) -> date:
     """Without a year: the next one ahead, or the last one behind when the talk is of the past."""
     this = setting.today.year
     if setting.direction < 0:
-        return next(
-            day for year in range(this, this - 9, -1) if (day := _try(of_year, year)) and day <= setting.today
-        )
+        behind = (_try(of_year, year) for year in range(this, this - 9, -1))
+        found = [day for day in behind if day and day <= setting.today]
+        if not found:
+            raise Unreadable("no such day in any year")
+        return found[0]
     if setting.direction == 0 and (day := _try(of_year, this)):
         return day
     found = [day for year in range(this, this + 2) if (day := _try(of_year, year)) and day >= setting.today]
