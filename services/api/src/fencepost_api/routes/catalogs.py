@@ -113,7 +113,7 @@ async def detect(request: Request, api: ApiDep, caller: CallerDep) -> Response:
             locale=body.locale or settings.locale,
             currency=body.currency or settings.currency,
         )
-    except (ValueError, OverflowError, ArithmeticError):
+    except Exception:  # a fault of the rules is logged; to the caller this text can't be read
         log.exception("intents.rules_failed")
         raise Refusal("invalid_request", "The rules layer can't read this text.") from None
     return render.answer({**({"id": body.id} if body.id else {}), **found})
