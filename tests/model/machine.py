@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from fencepost_domain.action import Action
-from fencepost_domain.errors import Conflict, FenceLost, FencepostError, Gone, IllegalTransition
-from fencepost_domain.vocabulary import EffectClass, EffectState, InterruptKind, Risk
+from fencepost_domain.errors import Conflict, FenceLost, FencepostError, Gone
+from fencepost_domain.fence import FenceKind
+from fencepost_domain.vocabulary import EffectClass, EffectState, InterruptKind, Risk, RunStatus
 from fencepost_store.claims import heartbeat, register_worker
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from hypothesis.stateful import precondition, rule
 
 from tests.model import steps
-from tests.model.laws import check_laws
-from tests.model.world import ENDED, LONG, Hand, Row, World, may_drain, may_record, may_start, open_question
+from tests.model.history import History
+from tests.model.world import ENDED, LONG, Hand, may_drain, may_record, may_start
 from tests.support import attempts
 from tests.support.lives import MODULE
 
@@ -27,62 +26,8 @@ PICK = st.integers(0, 7)  # 0: the newest
 SLOTS = st.sampled_from(["slot-1", "slot-2"])
 
 
-class ProtocolMachine(RuleBasedStateMachine):
+class ProtocolMachine(History):
     """Rules are what somebody does; `self.rows` is what the rows said after the last one."""
-
-    database: Callable[[], Any]  # a context manager of a fresh clone
-    thorough = False  # the checks of every invariant after every step
-
-    @initialize()
-    def open(self) -> None:
-        self._clone = type(self).database()
-        self.world = World(self._clone.__enter__())
-        self.rows: dict[UUID, Row] = {}
-        self.hands: list[Hand] = []
-        self.actions: dict[UUID, Action] = {}
-        self.conversations = [self.world.lives.ids.uuid7() for _ in range(2)]
-
-    def teardown(self) -> None:
-        if not hasattr(self, "world"):
-            return
-        try:
-            if sys.exc_info()[0] is None:  # a step that failed has said what is wrong
-                self._everything_ends()
-        finally:
-            self.world.close()
-            self._clone.__exit__(None, None, None)
-
-    # ── helpers ──────────────────────────────────────────────────────────────────────────────────────
-
-    def picked(self, pick: int, *statuses: str) -> UUID | None:
-        """A run, of one of the statuses if any are named."""
-        runs = [run_id for run_id, row in self.rows.items() if not statuses or row["status"] in statuses]
-        return runs[-1 - pick % len(runs)] if runs else None
-
-    def hand(self, pick: int) -> Hand:
-        return self.hands[-1 - pick % len(self.hands)]
-
-    def after(self, *, unchanged: UUID | None = None) -> None:
-        """Look at the rows and hold the step against the laws. unchanged: the run of a refused write."""
-        before, self.rows = self.rows, self.world.look()
-        check_laws(before, self.rows, self.hands)
-        if unchanged is not None:
-            assert self.rows[unchanged] == before[unchanged], "a refused write left something behind"
-        if self.thorough:
-            assert self.world.do(self.world.lives.violations()) == []
-
-    def fenced(self, hand: Hand, allowed: bool, work: Any) -> Any:
-        """A write of a hand: it happens exactly when the fence holds; a zombie changes nothing."""
-        outcome = self.world.attempt(work)
-        if allowed:
-            assert not isinstance(outcome, FenceLost), f"an owner was refused: {outcome}"
-            self.after(unchanged=hand.run_id if isinstance(outcome, FencepostError) else None)
-        else:
-            # Who was told to stop has the right revision and may only drain.
-            refusals = (FenceLost, IllegalTransition) if hand.drains else FenceLost
-            assert isinstance(outcome, refusals), f"a zombie's write came out as {outcome!r}"
-            self.after(unchanged=hand.run_id)
-        return outcome
 
     # ── people and workers ───────────────────────────────────────────────────────────────────────────
 
@@ -129,7 +74,9 @@ class ProtocolMachine(RuleBasedStateMachine):
             word = "stop" if row["status"] == "cancelling" else "pause" if row["pause_asked"] else "held"
             assert answer.answer == (word if kept else "taken")
             if answer.answer == "stop":
-                told = replace(hand.claim.run, lease_owner=owner, revision=answer.revision)
+                told = replace(
+                    hand.claim.run, status=RunStatus.CANCELLING, lease_owner=owner, revision=answer.revision
+                )
                 self.hands.append(Hand(replace(hand.claim, run=told), drains=True))
         self.after()
 
@@ -151,12 +98,12 @@ class ProtocolMachine(RuleBasedStateMachine):
             assert not (row["leased"] and row["lease_owner"].startswith(f"{slot}:"))
 
     @precondition(lambda self: self.hands)
-    @rule(pick=PICK)
-    def note(self, pick: int) -> None:
+    @rule(pick=PICK, kind=st.sampled_from([FenceKind.RECORD, FenceKind.DRAIN]))
+    def note(self, pick: int, kind: FenceKind) -> None:
         hand = self.hand(pick)
         row = self.rows[hand.run_id]
-        allowed = may_drain(row, hand) if hand.drains else may_record(row, hand)
-        self.fenced(hand, allowed, steps.note(self.world, hand))
+        allowed = may_drain(row, hand) if kind is FenceKind.DRAIN else may_record(row, hand)
+        self.fenced(hand, allowed, steps.note(self.world, hand, kind))
 
     @precondition(lambda self: self.hands)
     @rule(pick=PICK)
@@ -301,62 +248,10 @@ class ProtocolMachine(RuleBasedStateMachine):
     @rule(what=st.sampled_from(["question", "attempt", "deadline", "drain", "pause"]))
     def time_passes(self, what: str) -> None:
         """For all of a kind at once: what is past stays past until somebody acts."""
-        self._pass(what)
-
-    def _pass(self, what: str) -> None:
-        match what:
-            case "question":
-                self.pass_time("interrupts", "expires_at", "status = 'open'")
-            case "attempt":
-                self.pass_time("effect_attempts", "attempt_ends_at", "state = 'started'")
-            case "deadline":
-                self.pass_time("runs", "deadline_at", "deadline_at < 'infinity' AND finished_at IS NULL")
-            case "drain":
-                self.pass_time("runs", "drain_until", "status = 'cancelling'")
-            case _:
-                self.pass_time("runs", "paused_until", "status = 'paused'")
-
-    def pass_time(self, table: str, column: str, where: str, *params: Any) -> None:
-        past = "clock_timestamp() - interval '1 second'"
-        self.world.decree(f"UPDATE agent.{table} SET {column} = {past} WHERE {where}", *params)
-        self.rows = self.world.look()
+        self.pass_kind(what)
 
     @precondition(lambda self: self.rows)
     @rule(name=st.sampled_from(["leases", "waits", "drain", "deadlines", "interrupts", "pauses", "effects"]))
     def sweep(self, name: str) -> None:
         self.world.sweep(name)
         self.after()
-
-    # ── the end of each history ──────────────────────────────────────────────────────────────────────
-
-    def _everything_ends(self) -> None:
-        """Nobody of before comes back. One patient worker and the sweeps bring every run to its end."""
-        answers = len(self.rows) % 2 == 0  # in half of the histories people answer, in the others time does
-        for _ in range(4 * len(self.rows) + 4):
-            if all(row["status"] in ENDED for row in self.rows.values()):
-                break
-            self._one_round(answers)
-        left = [(row["status"], row["waiting_on"]) for row in self.rows.values()]
-        assert all(status in ENDED for status, _ in left), f"stranded: {left}"
-        assert self.world.do(self.world.lives.violations()) == []
-
-    def _one_round(self, answers: bool) -> None:
-        for run_id, row in self.rows.items():
-            question = open_question(row)
-            if answers and question is not None:
-                self.world.attempt(self.world.lives.resolve(UUID(question["id"]), "approve"))
-            if answers and row["status"] == "paused":
-                self.world.attempt(steps.resume(self.world, run_id))
-        for what in ("attempt", "drain", *(() if answers else ("question", "pause"))):
-            self._pass(what)
-        self.pass_time("runs", "lease_expires_at", "lease_owner IS NOT NULL")
-        for name in self.world.sweeps:
-            self.world.sweep(name)
-            self.after()
-        claims = self.world.claim("patient:boot-1", 8)
-        self.after()
-        for claimed in claims:
-            paused = self.rows[claimed.run.id]["pause_asked"]
-            step = steps.reach_safe_boundary if paused else steps.finalize
-            self.world.do(step(self.world, Hand(claimed)))
-            self.after()

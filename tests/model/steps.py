@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -22,13 +23,13 @@ from tests.model.world import Hand, World
 from tests.support.lives import TENANT
 
 
-async def note(world: World, hand: Hand) -> Recorded:
+async def note(world: World, hand: Hand, kind: FenceKind) -> Recorded:
     """An event under the hand's fence, the SQL's alone: the row isn't looked at before."""
     event = NewEvent(world.lives.ids.uuid7(), Ev.NODE_FAILED, {"node": "x"}, f"worker:{hand.fence.owner}")
-    kind = FenceKind.DRAIN if hand.drains else FenceKind.RECORD
+    status = RunStatus.CANCELLING if kind is FenceKind.DRAIN else RunStatus.RUNNING
     decision = Decision(None, events=(event,), fence=hand.fence, fence_kind=kind)
     async with world.lives.worker.transaction() as tx:
-        return await record(tx, hand.claim.run, decision)
+        return await record(tx, replace(hand.claim.run, status=status), decision)
 
 
 async def checkpoint(world: World, hand: Hand) -> str:
