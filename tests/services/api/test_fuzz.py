@@ -110,9 +110,7 @@ def mutated(dice: random.Random) -> Any:
             case 0 if key is not None:
                 del holder[key]
             case 1:
-                holder[dice.choice(("x", "input", "text", "__class__", "a/b", "\x00", "note"))] = dice.choice(
-                    STRANGE
-                )
+                holder[dice.choice(NAMES)] = strange(dice)
             case _ if key is not None:
                 holder[key] = strange(dice)
     return body
