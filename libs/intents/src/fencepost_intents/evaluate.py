@@ -83,11 +83,14 @@ class Report:
 
 
 def evaluate(rows: Iterable[Mapping[str, Any]]) -> Report:
-    """Scores rows. Raises KeyError or ValueError for a row without text, reference or expectation."""
+    """Scores rows. Raises ValueError for a row without text, reference or expectation."""
     total = right = asked = sure_wrong = 0
     misses: list[Miss] = []
     confusion: Counter[tuple[str, str]] = Counter()
     for row in rows:
+        for name in ("text", "reference", "expected"):
+            if name not in row:
+                raise ValueError(f"row {row.get('id', total + 1)} has no {name}")
         result = detect(
             row["text"],
             reference=datetime.fromisoformat(row["reference"]),
