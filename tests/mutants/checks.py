@@ -15,8 +15,11 @@ from fencepost_runtime.keys import KeyRing
 from fencepost_runtime.wake import Delivery, Unreachable, WakeMessage
 from fencepost_tool_gateway import tokens
 
+from tests.services.tool_gateway import test_tokens
 from tests.store import test_inbox
+from tests.support.gateway import REMINDER, code, serving
 from tests.support.lives import USER, Lives
+from tests.support.races import LOCK_RUN, holding
 from tests.support.wakes import relay
 from tests.support.worker_runs import opened_runs
 
@@ -82,3 +85,20 @@ async def a_fact_takes_effect_once(lives: Lives) -> None:
     """EV-3, as the store's own suite has it."""
     async with opened_runs(lives.database) as runs:
         await test_inbox.test_ev_3_concurrent_twins_take_effect_once(runs)
+
+
+async def the_gateway_judges_the_approval_under_its_lock(lives: Lives) -> None:
+    """I12 on the real gateway: the approval's time passes between its look and its transaction."""
+    async with serving(lives) as served:
+        held, action = await served.ready("life.create_reminder", REMINDER)
+        async with holding(lives.database, LOCK_RUN, held.run.id) as row:
+            committing = await row.stops(served.commit(held, action))
+            await lives.age("agent.interrupts", "expires_at", "run_id = %s", held.run.id)
+        assert code(await committing) == "approval_expired"
+        assert await served.attempts() == 0
+
+
+async def the_gateway_refuses_a_changed_row(lives: Lives) -> None:
+    """AP-5, as the gateway's own suite has it."""
+    async with serving(lives) as served:
+        await test_tokens.test_ap5_a_row_changed_in_the_database_is_refused(served)

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from fencepost_store import interrupts
 from fencepost_store.transaction import Store, Tx
-from fencepost_tool_gateway import tokens
+from fencepost_tool_gateway import judge, tokens
 
 from tests.mutants import checks
 from tests.mutants.mutate import Mutant, Text, functions, schema, texts, together
@@ -53,6 +53,16 @@ def _from_memory(_: Any) -> Any:
     return remembered
 
 
+def _remembering_looks(look_at_approval: Any) -> Any:
+    """What the gateway saw in its snapshot is what it goes by."""
+
+    async def looked(tx: Tx, run_id: UUID, interrupt_id: UUID | None) -> Any:
+        _remembered[run_id] = await look_at_approval(tx, run_id, interrupt_id)
+        return _remembered[run_id]
+
+    return looked
+
+
 EFFECTS: Final = [
     Mutant(
         "resolution stored whatever was stored before",
@@ -93,6 +103,14 @@ EFFECTS: Final = [
         ),
         effects.a_commit_judges_the_approval_under_its_lock,
     ),
+    Mutant(
+        "approval not re-read at commit: the gateway's",
+        functions(
+            (judge.store, "look_at_approval", _remembering_looks),
+            (judge.store, "lock_approval", _from_memory),
+        ),
+        checks.the_gateway_judges_the_approval_under_its_lock,
+    ),
     *(
         Mutant(
             f"settlement fenced by the run: {fate}",
@@ -127,10 +145,17 @@ def _message_without(field: str) -> Callable[[Any], Any]:
 
 
 TOKENS: Final = [
+    *(
+        Mutant(
+            f"token without {field}",
+            functions((tokens, "message", _message_without(field))),
+            partial(checks.a_changed_row_is_refused, field=field),
+        )
+        for field in _BLANK
+    ),
     Mutant(
-        f"token without {field}",
-        functions((tokens, "message", _message_without(field))),
-        partial(checks.a_changed_row_is_refused, field=field),
-    )
-    for field in _BLANK
+        "token not verified at commit",
+        functions((tokens, "verify", lambda _: lambda *_, **__: None)),
+        checks.the_gateway_refuses_a_changed_row,
+    ),
 ]
