@@ -137,14 +137,11 @@ async def write_feed(tx: Tx, run: Run, feed: Sequence[NewFeed]) -> None:
         return
     await tx.execute(
         "insert_feed",
-        [
-            {
-                "tenant_id": run.tenant_id,
-                "user_id": run.user_id,
-                "conversation_id": run.conversation_id,
-                "kind": line.kind,
-                "data": rfc8785.dumps(dict(line.data)).decode(),
-            }
-            for line in feed
-        ],
+        {
+            "tenant_id": run.tenant_id,
+            "user_id": run.user_id,
+            "conversation_id": run.conversation_id,
+            "kinds": [line.kind for line in feed],
+            "datas": [rfc8785.dumps(dict(line.data)).decode() for line in feed],
+        },
     )

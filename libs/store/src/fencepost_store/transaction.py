@@ -36,10 +36,12 @@ class Tx:
         self.tenant_id = tenant_id
         self.has_hint = False  # an outbox row that is due at once was written here
 
-    async def execute(
-        self, name: str, params: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
-    ) -> CursorResult[Any]:
-        """Run a named statement of this package."""
+    async def execute(self, name: str, params: Mapping[str, Any] | None = None) -> CursorResult[Any]:
+        """Run a named statement of this package.
+
+        Never a list of params: the driver pipelines it and ends with a Flush, which takes the session's
+        idle_in_transaction timer away. A process frozen right then would hold the run's row for ever.
+        """
         return await self.connection.execute(statement(name), params)
 
     async def rows(self, name: str, **params: Any) -> Sequence[RowMapping]:

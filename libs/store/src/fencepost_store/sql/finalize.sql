@@ -1,9 +1,11 @@
 -- insert_feed --
--- Why: a line for the caller's streams, in the transaction of what it tells.
+-- Why: lines for the caller's streams, in the transaction of what they tell, in their order.
 -- Locks: none.  Clock: database.
 -- Result: none.
 INSERT INTO agent.feed (tenant_id, user_id, conversation_id, kind, data)
-VALUES (:tenant_id, :user_id, :conversation_id, :kind, CAST(:data AS jsonb));
+SELECT CAST(:tenant_id AS uuid), :user_id, CAST(:conversation_id AS uuid), line.kind, CAST(line.data AS jsonb)
+  FROM unnest(CAST(:kinds AS text[]), CAST(:datas AS text[])) WITH ORDINALITY AS line (kind, data, place)
+ ORDER BY line.place;
 
 -- withdraw_open_interrupts --
 -- Why: a run that ends asks nobody anything any more.
