@@ -75,7 +75,7 @@ def check_hash(kind: str, stored: Stored) -> None:
 
 
 async def bind(tx: Tx, run: Run, fence: Fence, versions: Versions) -> Recorded:
-    """Bind a run that is not bound yet. `run` is locked. Raises FenceLost."""
+    """Bind a run that is not bound yet. `run` is as claimed; the write judges the fence. Raises FenceLost."""
     told = versions.told()
     decision = Decision(
         None,
@@ -92,7 +92,7 @@ async def bind(tx: Tx, run: Run, fence: Fence, versions: Versions) -> Recorded:
 
 
 async def note_recovery(tx: Tx, run: Run, fence: Fence, checks: list[dict[str, str]]) -> Recorded:
-    """Tell the log what a run was looked at for before it went on, an event a check. `run` is locked.
+    """Tell the log what a run was looked at for before it went on, an event a check. `run` is as claimed.
 
     Raises FenceLost.
     """

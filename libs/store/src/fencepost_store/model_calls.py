@@ -7,6 +7,7 @@ charged, and never used.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -16,13 +17,12 @@ from uuid import UUID
 from fencepost_domain.decision import Decision, NewEvent
 from fencepost_domain.errors import FenceLost
 from fencepost_domain.fence import Fence, FenceKind
-from fencepost_domain.run import Run, check_fence
-from fencepost_domain.vocabulary import CallState, Ev, RunStatus
+from fencepost_domain.run import Run
+from fencepost_domain.vocabulary import CallState, Ev
 from sqlalchemy import RowMapping
 
 from fencepost_store.record import record
 from fencepost_store.runs import lock_run
-from fencepost_store.storable import as_json
 from fencepost_store.transaction import Tx
 
 
@@ -61,15 +61,12 @@ class Outcome:
 
 async def open_call(tx: Tx, fence: Fence, new: NewCall) -> Opened:
     """Read the ledger, else open an attempt under the start fence. Raises FenceLost."""
-    locked = await lock_run(tx, fence.run_id)
-    check_fence(locked.run, fence, FenceKind.START, locked.now)
-    row = await tx.row("answered_call", run_id=fence.run_id, call_key=new.key)
-    if row is not None:
-        return Opened(answer=row["answer"])
-    opened = await tx.row(
+    row = await tx.row(
         "open_model_call",
         id=new.id,
         run_id=fence.run_id,
+        revision=fence.revision,
+        owner=fence.owner,
         call_key=new.key,
         role=new.role,
         provider=new.provider,
@@ -78,27 +75,47 @@ async def open_call(tx: Tx, fence: Fence, new: NewCall) -> Opened:
         within=new.within,
         calls=new.calls_limit,
     )
-    return Opened(attempt=opened["attempt"] if opened is not None else None)
+    if row is None or not row["holds"]:
+        raise FenceLost(fence.run_id, "no call may be started")
+    return Opened(row["answer"], row["attempt"])
 
 
-async def settle_call(tx: Tx, fence: Fence, call: NewCall, attempt: int, outcome: Outcome) -> bool:
-    """Store an attempt's outcome, once, and tell the log. Returns whether it may be used (it is not late)."""
-    locked = await lock_run(tx, fence.run_id)
-    mine = _holds(locked.run, fence, locked.now)
-    row = await tx.row(
+async def settle_call(tx: Tx, run: Run, call: NewCall, attempt: int, outcome: Outcome) -> None:
+    """Store an attempt's outcome, once, and tell the log, under the record fence of the claimed `run`.
+
+    Raises FenceLost when it may not be used; the transaction is rolled back, and `settle_late` keeps it.
+    """
+    event = NewEvent(tx.ids.uuid7(), Ev.MODEL_CALLED, _told(call, attempt, outcome, late=False))
+    decision = Decision(None, events=(event,), fence=run.fence(), fence_kind=FenceKind.RECORD)
+    await record(tx, run, decision)
+    row = await _settle(tx, call, outcome, late=False)
+    if row is None or row["late"]:
+        raise FenceLost(run.id, "this call has its answer")
+
+
+async def settle_late(tx: Tx, run_id: UUID, call: NewCall, attempt: int, outcome: Outcome) -> None:
+    """Keep what came after the run was another's, or stopped: charged, never used."""
+    locked = await lock_run(tx, run_id)
+    if await _settle(tx, call, outcome, late=True) is not None:
+        event = NewEvent(tx.ids.uuid7(), Ev.OBSERVED_LATE, _told(call, attempt, outcome, late=True))
+        await record(tx, locked.run, Decision(None, events=(event,)))
+
+
+async def _settle(tx: Tx, call: NewCall, outcome: Outcome, *, late: bool) -> RowMapping | None:
+    return await tx.row(
         "settle_model_call",
         id=call.id,
         state=str(outcome.state),
-        answer=as_json(outcome.answer) if outcome.answer is not None else None,
-        error=as_json(outcome.error) if outcome.error is not None else None,
+        answer=json.dumps(outcome.answer) if outcome.answer is not None else None,
+        error=json.dumps(outcome.error) if outcome.error is not None else None,
         input_tokens=outcome.input_tokens,
         output_tokens=outcome.output_tokens,
-        late=not mine,
+        late=late,
     )
-    if row is None:
-        return False
-    late = bool(row["late"])
-    told = {
+
+
+def _told(call: NewCall, attempt: int, outcome: Outcome, *, late: bool) -> dict[str, Any]:
+    return {
         "call_id": str(call.id),
         "key": call.key,
         "attempt": attempt,
@@ -107,20 +124,9 @@ async def settle_call(tx: Tx, fence: Fence, call: NewCall, attempt: int, outcome
         "model": call.model,
         "state": str(outcome.state),
         "late": late,
+        "input_tokens": outcome.input_tokens,
+        "output_tokens": outcome.output_tokens,
     }
-    kind = Ev.OBSERVED_LATE if late else Ev.MODEL_CALLED
-    await record(tx, locked.run, Decision(None, events=(NewEvent(tx.ids.uuid7(), kind, told),)))
-    return not late
-
-
-def _holds(run: Run, fence: Fence, now: Any) -> bool:
-    if run.status is RunStatus.CANCELLING:
-        return False
-    try:
-        check_fence(run, fence, FenceKind.RECORD, now)
-    except FenceLost:
-        return False
-    return True
 
 
 async def turns_before(tx: Tx, run: Run, limit: int) -> Sequence[RowMapping]:

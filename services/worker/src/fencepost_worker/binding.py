@@ -12,16 +12,13 @@ from fencepost_contracts.graphs import GraphDefinition, Manifest
 from fencepost_contracts.loader import read_catalog
 from fencepost_contracts.tools import Catalog
 from fencepost_domain.errors import Tampered
-from fencepost_domain.fence import FenceKind
 from fencepost_domain.ports import Clock
-from fencepost_domain.run import check_fence
 from fencepost_domain.vocabulary import Reason
 from fencepost_runtime.failpoints import ahit
 from fencepost_runtime.logging import get_logger
 from fencepost_store import bindings
 from fencepost_store.bindings import Stored, Versions
 from fencepost_store.claims import Claim
-from fencepost_store.runs import lock_run
 from fencepost_store.transaction import Store, Tx
 
 from fencepost_worker.engine.port import Broken, Deferred
@@ -105,15 +102,13 @@ class Binder:
                 return Deferred("catalog_missing", claim.run.module, NOT_PUBLISHED_SECONDS, counts=False)
             versions = offered
         async with self.store.transaction() as tx:
-            locked = await lock_run(tx, claim.run.id)
-            check_fence(locked.run, claim.fence, FenceKind.RECORD, locked.now)
             if not claim.run.graph_version:
-                await bindings.bind(tx, locked.run, claim.fence, versions)
+                await bindings.bind(tx, claim.run, claim.fence, versions)
                 await ahit("worker.bind.before_commit")
             bound = self._checked(versions, await bindings.load(tx, versions), published)
             if claim.run.progress:
                 checks = await _recovery_checks(tx, claim, bound)
-                await bindings.note_recovery(tx, locked.run, claim.fence, checks)
+                await bindings.note_recovery(tx, claim.run, claim.fence, checks)
         if not claim.run.graph_version:
             await ahit("worker.bind.after_commit")
         return bound

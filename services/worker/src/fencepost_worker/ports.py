@@ -85,7 +85,7 @@ class RunPorts:
         answer = await self.ledger.ask(
             self.model,
             request,
-            self.held.fence,
+            run,
             calls_limit=role.calls,
             on_delta=said.feed,
             on_reset=writer.reset,

@@ -1,31 +1,49 @@
--- answered_call --
--- Why: a resumed node reads the ledger before it asks: an answer that was paid for is never asked for again (I15).
--- Locks: none (the run's row is held, so no other owner settles meanwhile).  Clock: none.
--- Result: the stored answer, or no row.
-SELECT answer
-  FROM agent.model_calls
- WHERE run_id = :run_id
-   AND call_key = :call_key
-   AND state = 'settled'
-   AND NOT late;
-
 -- open_model_call --
--- Why: every attempt is in the ledger before it is sent, and its call is taken from the budget at the same moment.
--- Locks: the budget's row of the root run (after the run's row, held).  Clock: database.
--- Result: the attempt's number, or no row when the budget is used up.
-WITH reserved AS (
+-- Why: a resumed node reads the ledger before it asks (I15); else the attempt is in the ledger before it is sent, and
+--      its call is taken from the budget at the same moment. Nobody else settles for this run since the claim that
+--      gave this fence, so an answer seen before the lock is the answer.
+-- Locks: the run's row, FOR NO KEY UPDATE, then the root run's budget row.  Clock: database, read above the lock.
+-- Result: one row: whether the start fence holds, the stored answer, or the number of the opened attempt; neither
+--      of the two when the budget is used up.
+WITH held AS MATERIALIZED (
+    SELECT id, tenant_id, root_run_id, status, revision, lease_owner, lease_expires_at, deadline_at
+      FROM agent.runs
+     WHERE id = :run_id
+       FOR NO KEY UPDATE
+), passed AS MATERIALIZED (
+    SELECT *
+      FROM held
+     WHERE status = 'running'
+       AND revision = :revision
+       AND lease_owner = :owner
+       AND lease_expires_at > clock_timestamp()
+       AND deadline_at > clock_timestamp()
+), answered AS MATERIALIZED (
+    SELECT c.answer
+      FROM agent.model_calls c
+      JOIN passed p ON p.id = c.run_id
+     WHERE c.call_key = :call_key
+       AND c.state = 'settled'
+       AND NOT c.late
+), reserved AS (
     UPDATE agent.budgets b
        SET model_calls = b.model_calls + 1
-     WHERE b.root_run_id = (SELECT r.root_run_id FROM agent.runs r WHERE r.id = :run_id)
+      FROM passed p
+     WHERE b.root_run_id = p.root_run_id
+       AND NOT EXISTS (SELECT FROM answered)
        AND b.model_calls < least(coalesce(CAST(b.limits ->> 'model_calls' AS bigint), :calls), :calls)
     RETURNING b.tenant_id
+), opened AS (
+    INSERT INTO agent.model_calls (id, run_id, tenant_id, call_key, attempt, role, provider, model, request_hash, ends_at)
+    SELECT :id, :run_id, reserved.tenant_id, :call_key,
+           1 + (SELECT count(*) FROM agent.model_calls c WHERE c.run_id = :run_id AND c.call_key = :call_key),
+           :role, :provider, :model, :request_hash, clock_timestamp() + CAST(:within AS interval)
+      FROM reserved
+    RETURNING attempt
 )
-INSERT INTO agent.model_calls (id, run_id, tenant_id, call_key, attempt, role, provider, model, request_hash, ends_at)
-SELECT :id, :run_id, reserved.tenant_id, :call_key,
-       1 + (SELECT count(*) FROM agent.model_calls c WHERE c.run_id = :run_id AND c.call_key = :call_key),
-       :role, :provider, :model, :request_hash, clock_timestamp() + CAST(:within AS interval)
-  FROM reserved
-RETURNING attempt;
+SELECT EXISTS (SELECT FROM passed) AS holds,
+       (SELECT answer FROM answered) AS answer,
+       (SELECT attempt FROM opened) AS attempt;
 
 -- settle_model_call --
 -- Why: an attempt's outcome, once: by compare-and-set on the attempt, whatever became of the run meanwhile. An answer

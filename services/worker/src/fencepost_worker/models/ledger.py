@@ -14,12 +14,12 @@ from typing import Any, Final
 
 from fencepost_contracts import canonical
 from fencepost_domain.errors import FenceLost, FencepostError
-from fencepost_domain.fence import Fence
 from fencepost_domain.ports import Ids
+from fencepost_domain.run import Run
 from fencepost_domain.vocabulary import CallState
 from fencepost_runtime.failpoints import ahit
 from fencepost_runtime.logging import get_logger
-from fencepost_store.model_calls import NewCall, Outcome, open_call, settle_call
+from fencepost_store.model_calls import NewCall, Outcome, open_call, settle_call, settle_late
 from fencepost_store.transaction import Store
 
 from fencepost_worker.models.assembler import Assembler
@@ -51,13 +51,13 @@ class ModelLedger:
         self,
         model: Model,
         request: ModelRequest,
-        fence: Fence,
+        run: Run,
         *,
         calls_limit: int,
         on_delta: OnDelta | None = None,
         on_reset: Callable[[], None] | None = None,
     ) -> Answer:
-        """The complete answer. on_delta: pieces to be shown; on_reset: they were for nothing.
+        """The complete answer. run: as claimed. on_delta: pieces to show; on_reset: they were for nothing.
 
         Raises ModelFailed, BudgetExhausted, FenceLost.
         """
@@ -66,14 +66,14 @@ class ModelLedger:
         for remaining in reversed(range(ATTEMPTS)):
             call = self._call(model, request, calls_limit)
             async with self.store.transaction() as tx:
-                opened = await open_call(tx, fence, call)
+                opened = await open_call(tx, run.fence(), call)
             if opened.answer is not None:
                 return Answer.from_json(opened.answer)
             if opened.attempt is None:
                 raise BudgetExhausted("the model calls of this run are used up")
             await ahit("worker.model.before_send")
             try:
-                return await self._attempt(model, request, fence, call, opened.attempt, on_delta)
+                return await self._attempt(model, request, run, call, opened.attempt, on_delta)
             except ModelFailed as error:
                 log.warning("model.failed", key=request.key, code=error.code, retryable=error.retryable)
                 if on_reset is not None:
@@ -87,7 +87,7 @@ class ModelLedger:
         self,
         model: Model,
         request: ModelRequest,
-        fence: Fence,
+        run: Run,
         call: NewCall,
         attempt: int,
         on_delta: OnDelta | None,
@@ -101,12 +101,12 @@ class ModelLedger:
             answer = assembler.finish()
         except ModelFailed as error:
             error.partial = error.partial or assembler.partial
-            await self._settle(fence, call, attempt, Outcome(CallState.FAILED, error=error.to_json()))
+            await self._settle(run, call, attempt, Outcome(CallState.FAILED, error=error.to_json()))
             raise
         except asyncio.CancelledError:
             partial = {"code": "aborted", "detail": "the run was stopped", "partial": assembler.partial}
             outcome = Outcome(CallState.FAILED, error=partial)
-            await asyncio.shield(self._settle_quietly(fence, call, attempt, outcome))
+            await asyncio.shield(self._settle_quietly(run, call, attempt, outcome))
             raise
         outcome = Outcome(
             CallState.SETTLED,
@@ -115,19 +115,26 @@ class ModelLedger:
             output_tokens=answer.output_tokens,
         )
         await ahit("worker.model.before_settle")
-        if not await self._settle(fence, call, attempt, outcome):
-            raise FenceLost(fence.run_id, "the answer came late")
+        await self._settle(run, call, attempt, outcome)
         await ahit("worker.model.after_answer")
         return answer
 
-    async def _settle(self, fence: Fence, call: NewCall, attempt: int, outcome: Outcome) -> bool:
-        async with self.store.transaction() as tx:
-            return await settle_call(tx, fence, call, attempt, outcome)
+    async def _settle(self, run: Run, call: NewCall, attempt: int, outcome: Outcome) -> None:
+        """Raises FenceLost for an outcome that came late; it is kept all the same."""
+        try:
+            async with self.store.transaction() as tx:
+                await settle_call(tx, run, call, attempt, outcome)
+        except FenceLost:
+            async with self.store.transaction() as tx:
+                await settle_late(tx, run.id, call, attempt, outcome)
+            raise
 
-    async def _settle_quietly(self, fence: Fence, call: NewCall, attempt: int, outcome: Outcome) -> None:
+    async def _settle_quietly(self, run: Run, call: NewCall, attempt: int, outcome: Outcome) -> None:
         """For an aborted stream: that it was aborted is worth a row, not a second failure."""
         try:
-            await self._settle(fence, call, attempt, outcome)
+            await self._settle(run, call, attempt, outcome)
+        except FenceLost:
+            return
         except FencepostError as error:
             log.info("model.abort_not_noted", key=call.key, error=str(error))
 
