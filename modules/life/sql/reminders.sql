@@ -18,14 +18,19 @@ SELECT id, title, note, zone, dtstart, rrule, exdates, next_at, status, version
    AND user_id = :user_id;
 
 -- active_reminders_like --
--- Why: the active reminders whose title holds the words given, to find the one that is meant.
+-- Why: the active reminders whose title holds each of the words given, to find the one that is meant: "water
+-- plants" is "water the plants".
 -- Locks: none.  Clock: none.
 -- Result: up to six; one more than a person is shown to choose from.
 SELECT id, title, note, zone, dtstart, rrule, exdates, next_at, status, version
   FROM app.reminders
  WHERE user_id = :user_id
    AND status = 'active'
-   AND position(lower(:words) IN lower(title)) > 0
+   AND NOT EXISTS (
+           SELECT 1
+             FROM regexp_split_to_table(lower(:words), '\s+') AS word
+            WHERE position(word IN lower(title)) = 0
+       )
  ORDER BY next_at, id
  LIMIT 6;
 

@@ -173,21 +173,30 @@ class _Existing:
                     "there is no such active reminder", pointer="/reminder_id", code="not_found"
                 )
             return read(row)
-        found = [read(row) for row in await ctx.tx.rows(
-            "active_reminders_like", user_id=ctx.user_id, words=one_line(args["match"]))]  # fmt: skip
-        exact = [one for one in found if one.title.casefold() == one_line(args["match"]).casefold()]
-        meant = exact if len(exact) == 1 else found
+        words = one_line(args["match"])
+        rows = await ctx.tx.rows("active_reminders_like", user_id=ctx.user_id, words=words)
+        meant = _closest([read(row) for row in rows], words.casefold())
         if len(meant) != 1:
             raise ToolRefused(_which(meant, ctx.locale), pointer="/match",
                               code="ambiguous" if meant else "not_found")  # fmt: skip
         return meant[0]
 
 
+def _closest(found: list[Reminder], words: str) -> list[Reminder]:
+    """The one with this very title, else those that hold the words in a row, else those that hold each."""
+    exact = [one for one in found if one.title.casefold() == words]
+    if len(exact) == 1:
+        return exact
+    return [one for one in found if words in one.title.casefold()] or found
+
+
 def _which(found: list[Reminder], locale: str) -> str:
     if not found:
-        return "no active reminder has these words in its title"
+        zh = "没有标题里有这些字的提醒"
+        return pick(locale, zh, "no active reminder has these words in its title")
     named = "; ".join(f"{one.id}: {one.title}, {one.when(locale)}" for one in found[:SHOWN])
-    return f"several active reminders fit; name one by reminder_id: {named}"
+    zh = f"有几条提醒都符合，请用 reminder_id 指明一条：{named}"
+    return pick(locale, zh, f"several active reminders fit; name one by reminder_id: {named}")
 
 
 @tool("life.change_reminder")

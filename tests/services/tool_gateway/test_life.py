@@ -101,6 +101,15 @@ async def test_a_cancelled_reminder_is_not_due_any_more_and_cannot_be_cancelled_
     assert (await refusal(served, CANCEL, {"reminder_id": made["id"]}))["pointer"] == "/reminder_id"
 
 
+async def test_a_reminder_is_found_by_its_words_though_small_ones_were_left_out(served: Served) -> None:
+    for title in ("water the plants", "water the plants of Bob"):
+        await do(served, CREATE, {**REMINDER, "title": title})
+    gone = await do(served, CANCEL, {"match": "plants Bob water"})
+    assert gone["reminder"]["title"] == "water the plants of Bob"
+    assert (await do(served, CANCEL, {"match": "Water Plants"}))["reminder"]["title"] == "water the plants"
+    assert (await refusal(served, CANCEL, {"match": "water milk"}))["pointer"] == "/match"
+
+
 async def test_words_that_fit_several_reminders_are_asked_back(served: Served) -> None:
     for title in ("call mom", "call Tom", "Call mom"):
         await do(served, CREATE, {**REMINDER, "title": title})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from typing import Any
 
@@ -15,6 +16,7 @@ from fencepost_worker.models.offline import CHUNK, OfflineModel
 from fencepost_worker.models.port import (
     Answer,
     Answered,
+    Call,
     CallDelta,
     Message,
     ModelContext,
@@ -38,6 +40,7 @@ async def answer(
     tools: tuple[ToolSpec, ...],
     locale: str = "en",
     zone: str | None = "Asia/Shanghai",
+    turns: tuple[Message, ...] = (),
     **more: Any,
 ) -> tuple[Answer, list[Any]]:
     context = ModelContext(
@@ -51,7 +54,7 @@ async def answer(
         may_hand_over=True,
         **more,
     )
-    request = ModelRequest("k", "module", "offline", context, (Message("user", text),), tools)
+    request = ModelRequest("k", "module", "offline", context, (Message("user", text), *turns), tools)
     assembler, deltas = Assembler(), []
     async for delta in OfflineModel().stream(request):
         deltas.append(delta)
@@ -154,3 +157,17 @@ async def test_what_the_rules_do_not_know_is_said_in_words_and_by_name(tools: tu
     [call] = made.calls
     assert call.name == "respond"
     assert "offline model" in call.arguments["text"]
+
+
+@pytest.mark.parametrize(
+    ("locale", "said"), [("en", "Nothing was changed: none fits."), ("zh-CN", "没有做任何改动")]
+)
+async def test_words_that_name_no_reminder_are_said_and_not_tried_again(
+    tools: tuple[ToolSpec, ...], locale: str, said: str
+) -> None:
+    asked = Message("assistant", "", (Call("c", "life.cancel_reminder", {"match": "buy milk"}),))
+    reason = {"code": "arguments_invalid", "pointer": "/match", "detail": "none fits"}
+    refused = Message("tool", json.dumps({"status": "refused", "reasons": [reason]}), call_id="c")
+    made, _ = await answer("cancel my reminder to buy milk", tools, locale, turns=(asked, refused))
+    assert [c.name for c in made.calls] == ["respond"]
+    assert said in made.calls[0].arguments["text"]

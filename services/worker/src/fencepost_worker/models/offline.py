@@ -59,6 +59,10 @@ _HELLO: Final = {
     "zh": "你好！我是离线模型，可以帮你设提醒、记账、安排今天。",
     "en": "Hello! I am the offline model. I can set reminders, keep a ledger and plan your day.",
 }
+_NOT_ONE: Final = {
+    "zh": "没有做任何改动：{detail}。说“我有哪些提醒”可以查看。",
+    "en": "Nothing was changed: {detail}. Say “list my reminders” to see them.",
+}
 _CANT: Final = {"zh": "离线模型做不了这个：{what}。", "en": "The offline model can't do this: {what}."}
 _NAMES: Final[Mapping[str, tuple[str, str]]] = {
     "translate": ("翻译", "translation"),
@@ -84,7 +88,9 @@ class OfflineModel:
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelDelta]:
         written = 0
-        for index, intention in enumerate(decide(request.context, request.tools)):
+        refused = not_one_reminder(request)
+        intentions = [refused] if refused is not None else decide(request.context, request.tools)
+        for index, intention in enumerate(intentions):
             text = json.dumps(intention.arguments, ensure_ascii=False)
             written += len(text)
             yield CallDelta(index, f"offline_{index}", intention.name, "")
@@ -122,6 +128,18 @@ def decide(context: ModelContext, tools: tuple[ToolSpec, ...]) -> list[Intention
     ]
     left = [_words(part, result, context.locale) for part in foreign if part.intent in HOMES]
     return [*calls, Intention(RESPOND, {"text": "", "left_undone": left})] if left else calls
+
+
+def not_one_reminder(request: ModelRequest) -> Intention | None:
+    """What is said when the words fit no reminder, or several: the same call again would only fail again."""
+    last = request.messages[-1]
+    if last.role != "tool" or '"refused"' not in last.text:
+        return None
+    details = [one["detail"] for one in json.loads(last.text)["reasons"] if one.get("pointer") == "/match"]
+    if not details:
+        return None
+    words = _NOT_ONE["zh" if is_zh(request.context.locale) else "en"]
+    return Intention(RESPOND, {"text": words.format(detail=details[0])})
 
 
 def read(context: ModelContext) -> IntentResult:
