@@ -19,7 +19,8 @@ from fencepost_cli.embedded.supervisor import Embedded
 from tests.faults.mesh import Mesh, new_tenant
 from tests.faults.people import Person
 
-PEOPLE: Final = 6
+PEOPLE: Final = 8
+FIRES_IN: Final = 40  # seconds; sooner, and an outage makes the time past before it is approved
 LIVES: Final = (
     "direct", "reminder", "reminder", "entry", "entry", "rejected", "question", "cancelled", "paused",
     "handed_over", "fired",
@@ -65,6 +66,9 @@ class Walker(Person):
             raise EndedOtherwise(f"{run['id']} {view['status']}: {view['finalization']['reason']}")
         return view
 
+    async def fired(self, seconds: int = FIRES_IN) -> None:
+        await super().fired(seconds)
+
     async def decide(self, run: View, **resolution: object) -> None:
         await super().decide(run, **resolution)
         if resolution.get("decision") == "approve":
@@ -85,7 +89,7 @@ class Walker(Person):
 
 
 class Load:
-    """Six people, one life after another each, until told to stop; then the lives begun are ended."""
+    """Eight people, one life after another each, until told to stop; then the lives begun are ended."""
 
     def __init__(self, mesh: Embedded, seed: int) -> None:
         self._mesh = mesh

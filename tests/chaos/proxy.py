@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Literal
@@ -20,6 +22,7 @@ class Line:
         self._open = asyncio.Event()
         self._open.set()
         self._ends: set[asyncio.StreamWriter] = set()
+        self._serving: set[asyncio.Task[None]] = set()
         self.mode: Mode = "open"
         self.delay = 0.0
         self.port = 0
@@ -34,12 +37,28 @@ class Line:
     def cut(self) -> None:
         """Every connection ends with a reset, at whatever byte it was."""
         for end in list(self._ends):
-            end.transport.abort()
+            _reset(end)
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._serving.add(task)
+        try:
+            await self._serve(reader, writer)
+        finally:
+            self._serving.discard(task)
+            with suppress(OSError):
+                await writer.wait_closed()
+
+    async def end(self) -> None:
+        self.set("open")
+        self.cut()
+        await asyncio.gather(*self._serving, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         target = self._target()
         if self.mode == "refuse" or target is None:
-            writer.transport.abort()
+            _reset(writer)
             return
         self._ends.add(writer)
         with suppress(OSError):
@@ -52,6 +71,8 @@ class Line:
             finally:
                 self._ends.discard(far_writer)
                 far_writer.transport.abort()
+                with suppress(OSError):
+                    await far_writer.wait_closed()
         self._ends.discard(writer)
         writer.transport.abort()
 
@@ -67,14 +88,22 @@ class Line:
             writer.transport.abort()  # one end gone is both gone
 
 
+def _reset(writer: asyncio.StreamWriter) -> None:
+    """RST instead of FIN: closing without lingering."""
+    with suppress(OSError):
+        writer.get_extra_info("socket").setsockopt(
+            socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+        )
+    writer.transport.abort()
+
+
 @asynccontextmanager
 async def line_to(target: Callable[[], tuple[str, int] | None]) -> AsyncIterator[Line]:
     line = Line(target)
-    server = await asyncio.start_server(line.serve, "127.0.0.1", 0)
+    server = await asyncio.start_server(line.accept, "127.0.0.1", 0)
     line.port = server.sockets[0].getsockname()[1]
     try:
         yield line
     finally:
         server.close()
-        line.set("open")
-        line.cut()
+        await line.end()

@@ -85,7 +85,7 @@ async def reckon(
     )
     found.table.update(facts)
     found.table["take-overs of runs"] = counts["taken_over"]
-    _effects(found, told, effects, firings)
+    judge_effects(found, told, effects, firings)
     found.must_be_none("live at the end", [] if not counts["live"] else [f"{counts['live']} runs"])
     found.must_be_none("chain breaks", [str(v) for v in violations if v.invariant == "I20"])
     found.must_be_none("other violations", [str(v) for v in violations if v.invariant != "I20"])
@@ -110,7 +110,7 @@ async def reckon(
     return found
 
 
-def _effects(
+def judge_effects(
     found: Reckoning,
     told: Told,
     effects: Mapping[str, Mapping[str, Any]],

@@ -19,14 +19,14 @@ from typing import Any, Final
 from fencepost_runtime.failpoints import FAILPOINTS
 
 from tests.chaos.clocks import library
-from tests.chaos.load import Load
+from tests.chaos.load import FIRES_IN, Load
 from tests.chaos.reckoning import Reckoning, reckon
 from tests.chaos.schedule import Fault, draw
 from tests.chaos.stage import Stage, staged
 from tests.faults.provider import make_provider
 from tests.support.scripted_model import providing
 
-SETTLE_SECONDS: Final = 20.0  # after the load: the last reminder fires, the last lease runs out
+SETTLE_SECONDS: Final = FIRES_IN + 5.0  # after the load: the last reminder fires, the last lease runs out
 # Reached by the load; others need a scene of their own, which the fault matrix gives them.
 BY_THE_LOAD: Final = (
     "api.",

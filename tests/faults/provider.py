@@ -6,6 +6,7 @@ Its log is what the tables can't show: what was really sent (I18), and how often
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, deque
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -57,7 +58,8 @@ def answer_to(body: dict[str, Any]) -> Chunks:
         return tool_answer(ASK, {"question": "Which zone?", "slot": "zone"})
     if "nonsense" in words and is_first:
         return tool_answer("life.launch_rocket", {})
-    at = datetime.now(UTC) + timedelta(seconds=12 if "seconds" in words else 86_400)
+    soon = re.search(r"in (\d+) seconds", words)
+    at = datetime.now(UTC) + timedelta(seconds=int(soon[1]) if soon else 86_400)
     when = IN_THE_PAST if "yesterday" in words and is_first else at.isoformat(timespec="seconds")
     return tool_answer("life.create_reminder", {"title": title, "at": when})
 

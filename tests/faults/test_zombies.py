@@ -25,7 +25,6 @@ SLOW = (
     "worker.claim.after_commit",
     "worker.bind.before_commit",
     "worker.node.before_start",
-    "worker.model.before_settle",
     "worker.prepare.after_answer",
     "worker.interrupt.before_commit",
     "worker.commit.before_answer",
@@ -86,6 +85,17 @@ async def thaw(mesh: Mesh, pid: int) -> None:
     await eventually(has_seen, timeout=20.0)
 
 
+async def late_events(person: Person) -> list[tuple[str, bool]]:
+    rows = await person.mesh.sql(
+        "SELECT e.type, convert_from(p.payload, 'UTF8')::jsonb -> 'late' FROM agent.run_events e"
+        " JOIN agent.run_event_payloads p USING (run_id, seq) WHERE e.tenant_id = %s"
+        " AND e.seq > (SELECT min(f.seq) FROM agent.run_events f"
+        " WHERE f.run_id = e.run_id AND f.type = 'run.finalized')",
+        person.tenant,
+    )
+    return [(kind, bool(late)) for kind, late in rows]
+
+
 async def overtaken(mesh: Mesh, person: Person, point: str) -> None:
     """Freeze a worker there, let the other finish, wake the first: nothing changes any more."""
     mesh.arm(point, Action.STOP)
@@ -116,6 +126,29 @@ async def test_i05_a_worker_frozen_anywhere_else_changes_nothing(
     mesh: Mesh, person: Person, point: str
 ) -> None:
     await overtaken(mesh, person, point)
+
+
+@pytest.mark.faults
+async def test_i05_an_answer_that_comes_late_is_kept_and_never_used(mesh: Mesh, person: Person) -> None:
+    """Frozen with a model's answer in hand: its outcome is recorded as late, and moves nothing."""
+    point = "worker.model.before_settle"
+    mesh.arm(point, Action.STOP)
+    life = asyncio.ensure_future(person.reminder())
+    pid = await mesh.hit(point)
+    try:
+        await life
+        assert await late_events(person) == []
+        await thaw(mesh, pid)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert [is_late for _, is_late in await late_events(person)] == [True]
+    calls = await mesh.sql(
+        "SELECT attempt, state, late FROM agent.model_calls WHERE tenant_id = %s ORDER BY attempt",
+        person.tenant,
+    )
+    assert calls == [(1, "settled", True), (2, "settled", False)]
+    await person.reckon()
+    assert await mesh.violations() == []
 
 
 async def test_i22_a_gateway_frozen_before_an_attempt_opens_none(mesh: Mesh, person: Person) -> None:
