@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from fencepost_runtime.system import SystemIds
 
 ENV = {"FENCEPOST_LOG_LEVEL": "warning", "FENCEPOST_WORKER_CONCURRENCY": "16"}
 FIVE_COMMAND = (sys.executable, "-m", "bench.five")
-TERMINAL = "('succeeded','partially_succeeded','failed','cancelled','blocked','expired')"
+ROOT = str(Path(__file__).resolve().parent.parent)
 
 
 @asynccontextmanager
@@ -34,11 +34,10 @@ async def mesh(
 ) -> AsyncIterator[Embedded]:
     """A fresh mesh in a folder that is gone afterwards. five: workers run the five-step graph."""
     commands = {**COMMANDS, "worker": FIVE_COMMAND} if five else COMMANDS
-    root = str(Path(__file__).resolve().parent.parent)
-    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+    path = os.pathsep.join(filter(None, (ROOT, os.environ.get("PYTHONPATH"))))
     told = {**ENV, "PYTHONPATH": path, **(env or {})}
     with tempfile.TemporaryDirectory(prefix="fencepost-bench-") as folder:
-        Path(folder).chmod(0o711)
+        os.chmod(folder, 0o711)  # noqa: PTH101
         async with Embedded(
             Path(folder) / "data", services=services, kafka=kafka, env=told, commands=commands
         ) as running:
@@ -53,10 +52,10 @@ WITH given AS MATERIALIZED (
     INSERT INTO agent.conversations (id, tenant_id, user_id, next_seq)
     SELECT c, %(tenant)s, %(user)s, 2 FROM given
 ), made AS (
-    INSERT INTO agent.runs (id, tenant_id, user_id, roles, module, conversation_id, root_run_id, input, locale, zone,
-                            currency, route, idempotency_key, request_hash, event_seq, event_head, available_at)
+    INSERT INTO agent.runs (id, tenant_id, user_id, roles, module, conversation_id, root_run_id, input, locale,
+                            zone, currency, route, idempotency_key, request_hash, available_at)
     SELECT r, %(tenant)s, %(user)s, '{user}', %(module)s, c, r, %(input)s::jsonb, 'en', 'Asia/Shanghai', 'CNY',
-           'POST /v1/runs', r::text, repeat('0', 64), 0, DEFAULT_HEAD, 'infinity'
+           'POST /v1/runs', r::text, repeat('0', 64), 'infinity'
       FROM given
 ), budgeted AS (
     INSERT INTO agent.budgets (root_run_id, tenant_id, limits) SELECT r, %(tenant)s, '{}' FROM given
@@ -65,7 +64,7 @@ WITH given AS MATERIALIZED (
     SELECT m, c, 1, %(tenant)s, %(user)s, r, 'user', %(text)s FROM given
 )
 INSERT INTO agent.outbox (id, tenant_id, run_id, module, event_type, publish_at)
-SELECT o, %(tenant)s, r, %(module)s, 'agent.run.requested.v1', clock_timestamp() FROM given
+SELECT o, %(tenant)s, r, %(module)s, 'agent.run.requested.v1', 'infinity' FROM given
 """
 
 
@@ -76,10 +75,9 @@ def enqueue(mesh: Embedded, count: int, text: str = "hello", module: str = "life
     """
     ids = SystemIds()
     runs = [ids.uuid7() for _ in range(count)]
-    head = "'\\x" + "00" * 32 + "'::bytea"
     with psycopg.connect(mesh.dsn(), autocommit=True) as connection:
         connection.execute(
-            _CREATE.replace("DEFAULT_HEAD", head),  # type: ignore[arg-type]
+            _CREATE,
             {
                 "runs": runs,
                 "conversations": [ids.uuid7() for _ in runs],
@@ -138,3 +136,19 @@ async def drained(mesh: Embedded, count: int, within: float = 300.0) -> tuple[fl
             )
         ).fetchall()
     return float(row[0]) if row and row[0] else float("nan"), {str(r[0]): int(r[1]) for r in rows}
+
+
+async def statements_counted(mesh: Embedded) -> None:
+    """Restart the server with pg_stat_statements, so that `server_counts` knows statements too."""
+    with psycopg.connect(mesh.dsn(), autocommit=True) as connection:
+        connection.execute("ALTER SYSTEM SET shared_preload_libraries = 'pg_stat_statements'")
+    was = mesh.pid("postgres")
+    await mesh.kill("postgres")  # the supervisor starts it again
+    while True:
+        await asyncio.sleep(0.2)
+        with suppress(psycopg.Error, AssertionError):
+            if mesh.pid("postgres") == was:
+                continue
+            with psycopg.connect(mesh.dsn(), autocommit=True) as connection:
+                connection.execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
+            return

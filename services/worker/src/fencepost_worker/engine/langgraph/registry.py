@@ -11,11 +11,12 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
+from langgraph.types import Command
 
 from fencepost_worker.engine.langgraph.saver import FencedSaver
 from fencepost_worker.engine.langgraph.step import Context, LangGraphStep
 from fencepost_worker.engine.port import check_definition
-from fencepost_worker.flow.state import Patch, State
+from fencepost_worker.flow.state import State
 from fencepost_worker.flow.step import NodeFunction
 
 Graph = CompiledStateGraph[State, Context, Any, Any]
@@ -40,23 +41,22 @@ def build(definition: GraphDefinition, nodes: Mapping[str, NodeFunction], saver:
     for name, node in definition.nodes.items():
         edges = frozenset(node.edges)
         node_function: Any = _wrapped(name, nodes[name], edges)  # LangGraph's overloads don't take our alias
-        graph.add_node(name, node_function)
-        targets: dict[Any, str] = {edge: END if edge == END_NAME else edge for edge in node.edges}
-        graph.add_conditional_edges(name, _route, targets)
+        graph.add_node(
+            name, node_function, destinations=tuple(END if e == END_NAME else e for e in node.edges)
+        )
     graph.add_edge(START, definition.entry)
     return graph.compile(checkpointer=saver, name=definition.name)
 
 
-def _route(state: State) -> str:
-    return state["route"]
-
-
 def _wrapped(
     name: str, function: NodeFunction, edges: frozenset[str]
-) -> Callable[[State, Runtime[Context]], Awaitable[Patch]]:
-    """The node as LangGraph runs it: the boundary before it, its exceptions out of graph state."""
+) -> Callable[[State, Runtime[Context]], Awaitable[Command[str]]]:
+    """The node as LangGraph runs it: the boundary before it, its exceptions out of graph state.
 
-    async def node(state: State, runtime: Runtime[Context]) -> Patch:
+    It names the next node itself: a conditional edge would read the state again, in a thread, to find it.
+    """
+
+    async def node(state: State, runtime: Runtime[Context]) -> Command[str]:
         context = runtime.context
         info = runtime.execution_info
         if info is None:
@@ -64,9 +64,10 @@ def _wrapped(
         try:
             await context.ports.boundary(name)
             patch = await function(state, LangGraphStep(context, info.checkpoint_id, name))
-            if patch.get("route") not in edges:
-                raise IllegalRoute(f"{name} -> {patch.get('route')}")
-            return patch
+            route = patch.get("route")
+            if route not in edges:
+                raise IllegalRoute(f"{name} -> {route}")
+            return Command(update=patch, goto=() if route == END_NAME else str(route))
         except GraphBubbleUp:
             raise  # a pause is an exception too; catching it would swallow the question
         except Exception as error:

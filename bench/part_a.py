@@ -1,0 +1,195 @@
+"""(a) Drained runs a second and CPU seconds per 1,000 runs, by worker processes; (b) beside floor and pgbench."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from fencepost_cli.embedded.supervisor import Embedded
+
+from bench import floor
+from bench.approve import approve_all
+from bench.measure import cpu_seconds, postgres_cpu_seconds, server_counts, spread
+from bench.mesh import drained, enqueue, mesh, release, statements_counted
+
+ASKS = "remind me tomorrow at 9 to call mom"
+
+
+async def workers(running: Embedded, count: int) -> list[int]:
+    """That many worker processes; their pids."""
+    names = ["worker", *(f"worker-{n}" for n in range(2, count + 1))]
+    for name in names:
+        if name not in running.children:
+            await running.start_service("worker", name)
+    return [pid for name in names if (pid := running.pid(name))]
+
+
+async def once(running: Embedded, pids: Sequence[int], runs: int, text: str) -> dict[str, float]:
+    """Enqueue, let go, wait until all is done: one repeat."""
+    await asyncio.to_thread(enqueue, running, runs, text)
+    await asyncio.sleep(0.5)
+    server = running.pid("postgres") or 0
+    before = cpu_seconds(pids), postgres_cpu_seconds(server), server_counts(running.dsn())
+    release(running)
+    seconds, statuses = await drained(running, runs)
+    told = {k: v / runs for k, v in server_counts(running.dsn()).since(before[2]).items()}
+    if statuses.get("succeeded") != runs:
+        raise RuntimeError(f"not every run succeeded: {statuses}")
+    return {
+        "per_second": runs / seconds,
+        "worker_cpu": (cpu_seconds(pids) - before[0]) / runs * 1000,
+        "postgres_cpu": (postgres_cpu_seconds(server) - before[1]) / runs * 1000,
+        **told,
+    }
+
+
+def together(repeats: list[dict[str, float]]) -> dict[str, Any]:
+    """Each figure's median; the rate's range beside it."""
+    told = {name: spread([one[name] for one in repeats])["median"] for name in repeats[0]}
+    return {**told, "range": spread([one["per_second"] for one in repeats])}
+
+
+async def throughput(graph: str, text: str, counts: Sequence[int], runs: int, repeats: int) -> dict[str, Any]:
+    """graph: `five`, or `core` for the product's own."""
+    told: dict[str, Any] = {}
+    for count in counts:
+        async with mesh(["gateway", "reconciler"], five=graph == "five") as running:
+            await statements_counted(running)
+            pids = await workers(running, count)
+            await once(running, pids, runs // 4, text)  # connections, caches and plans are warm after this
+            told[f"{count} worker{'s' if count > 1 else ''}"] = together(
+                [await once(running, pids, runs, text) for _ in range(repeats)]
+            )
+    return told
+
+
+async def approved(count: int, runs: int) -> dict[str, Any]:
+    """single_action: asks, is approved through the API by 16 clients, does it, ends."""
+    async with mesh(["gateway", "reconciler", "api"]) as running:
+        pids = await workers(running, count)
+        await asyncio.to_thread(enqueue, running, runs, ASKS)
+        server = running.pid("postgres") or 0
+        others = [pid for name in ("api", "gateway", "reconciler") if (pid := running.pid(name))]
+        before = cpu_seconds(pids), postgres_cpu_seconds(server), cpu_seconds(others)
+        release(running)
+        approving = asyncio.create_task(approve_all(running, runs))
+        await approving
+        seconds, statuses = await drained(running, runs)
+        if statuses.get("succeeded") != runs:
+            raise RuntimeError(f"not every run succeeded: {statuses}")
+        return {
+            "per_second": runs / seconds,
+            "worker_cpu": (cpu_seconds(pids) - before[0]) / runs * 1000,
+            "postgres_cpu": (postgres_cpu_seconds(server) - before[1]) / runs * 1000,
+            "others_cpu": (cpu_seconds(others) - before[2]) / runs * 1000,
+        }
+
+
+async def asyncio_floor(count: int, runs: int, repeats: int) -> dict[str, Any]:
+    """bench.floor in `count` processes against a server with the same settings."""
+    async with mesh([]) as running:
+        dsn = running.dsn()
+        with psycopg.connect(dsn, autocommit=True) as line:
+            line.execute(floor.SCHEMA)
+        found = [await _floor_once(running, dsn, count, runs, n * 1_000_000) for n in range(repeats)]
+        return together(found)
+
+
+async def _floor_once(running: Embedded, dsn: str, count: int, runs: int, first: int) -> dict[str, float]:
+    server = running.pid("postgres") or 0
+    with psycopg.connect(dsn, autocommit=True) as line:
+        line.execute(floor.ENQUEUE, (first + 1, first + runs))
+        processes = [
+            await asyncio.create_subprocess_exec(sys.executable, "-m", "bench.floor", dsn, "run", "3")
+            for _ in range(count)
+        ]
+        pids = [process.pid for process in processes]
+        await asyncio.sleep(1.0)
+        before = cpu_seconds(pids), postgres_cpu_seconds(server), server_counts(dsn)
+        line.execute(floor.RELEASE)
+        cpu = [0.0, 0.0]
+        while True:
+            await asyncio.sleep(0.1)
+            row = line.execute("SELECT count(*) FROM floor.runs WHERE status <> 'succeeded'").fetchone()
+            if row and row[0] == 0:
+                cpu = [cpu_seconds(pids) - before[0], postgres_cpu_seconds(server) - before[1]]
+                break
+        told = server_counts(dsn).since(before[2])
+        row = line.execute(
+            "SELECT extract(epoch FROM max(finished_at) - min(started_at)) FROM floor.runs WHERE id > %s",
+            (first,),
+        ).fetchone()
+        await asyncio.gather(*(process.wait() for process in processes))
+    assert row is not None
+    return {
+        "per_second": runs / float(row[0]),
+        "worker_cpu": cpu[0] / runs * 1000,
+        "postgres_cpu": cpu[1] / runs * 1000,
+        **{name: value / runs for name, value in told.items()},
+    }
+
+
+PGBENCH = {
+    "five durable steps": "\n".join(
+        [
+            "\\set id random(1, 1000000000)",
+            "INSERT INTO floor.runs (id, input, status, owner, revision, lease_until) VALUES (:id * 1000 + :client_id,"
+            " '{}', 'running', 'p', 1, clock_timestamp() + interval '1 minute');",
+            *(
+                "WITH held AS MATERIALIZED (SELECT id FROM floor.runs WHERE id = :id * 1000 + :client_id AND"
+                " status = 'running' AND owner = 'p' AND revision = 1 AND lease_until > clock_timestamp()"
+                f" FOR NO KEY UPDATE) INSERT INTO floor.steps SELECT id, {n}, '\\x00' FROM held;"
+                for n in range(1, 6)
+            ),
+        ]
+    ),
+}
+
+
+async def pgbench(seconds: int = 8) -> dict[str, Any]:
+    """The floor's statements from C, without Python: what the server could do. Empty without pgbench."""
+    binary = shutil.which("pgbench")
+    if binary is None:
+        return {}
+    told: dict[str, Any] = {}
+    async with mesh([]) as running:
+        with psycopg.connect(running.dsn(), autocommit=True) as line:
+            line.execute(floor.SCHEMA)
+        with tempfile.TemporaryDirectory() as folder:
+            script = Path(folder) / "five.sql"
+            script.write_text(PGBENCH["five durable steps"])
+            for clients in (4, 16):
+                done = await asyncio.to_thread(
+                    subprocess.run,
+                    [binary, "-n", "-M", "prepared", "-c", str(clients), "-j", "2", "-T", str(seconds),
+                     "-f", str(script), running.dsn()],
+                    capture_output=True, text=True, check=False,
+                )  # fmt: skip
+                rate = [line for line in done.stdout.splitlines() if line.startswith("tps")]
+                told[f"{clients} clients"] = float(rate[0].split()[2]) if rate else done.stderr[-300:]
+    return told
+
+
+async def run(quick: bool) -> dict[str, Any]:
+    runs, repeats = (600, 2) if quick else (2_000, 3)
+    found: dict[str, Any] = {"floor": {}, "five": {}, "direct": {}, "single_action": {}}
+    found["pgbench"] = await pgbench(4 if quick else 8)
+    for count in (1, 2):
+        found["floor"][f"{count} workers"] = await asyncio_floor(count, runs, repeats)
+    counts = (1, 2) if quick else (1, 2, 4)
+    found["five"] = await throughput("five", "hello", counts, runs, repeats)
+    found["direct"] = await throughput("core", "hello", counts, runs // 2, repeats)
+    found["single_action"] = {f"{n} workers": await approved(n, runs // 4) for n in (1, 2)}
+    base = found["floor"]["2 workers"]["per_second"]
+    found["share of the floor"] = {
+        "five, 2 workers": found["five"]["2 workers"]["per_second"] / base,
+        "direct, 2 workers": found["direct"]["2 workers"]["per_second"] / base,
+    }
+    return found
