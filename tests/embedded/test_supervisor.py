@@ -13,6 +13,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from fencepost.profile import find
+from fencepost_cli.embedded import child
 from fencepost_cli.embedded.child import ChildFailed
 from fencepost_cli.embedded.files import Lock
 from fencepost_cli.embedded.postgres import running_server
@@ -80,6 +81,19 @@ async def test_a_service_that_dies_is_started_again(mesh: Embedded) -> None:
     await mesh.wait_ready("worker", after=first)
     assert mesh.pid("worker") not in (first, None)
     assert await is_ready(mesh.children["worker"].port)
+
+
+async def test_one_that_worked_and_is_killed_at_each_start_is_not_given_up(
+    mesh: Embedded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody shoots faster than it starts; the mesh does not end for that."""
+    monkeypatch.setattr(child, "LONGEST_PAUSE_SECONDS", 0.1)
+    worker = mesh.children["worker"]
+    for _ in range(child.FAILED_STARTS + 1):
+        shot = worker.pid
+        worker.send(signal.SIGKILL)
+        await eventually(lambda before=shot: worker.pid not in (before, None))
+    await mesh.wait_ready("worker", after=shot)
 
 
 async def test_a_service_killed_on_purpose_stays_down_until_started(mesh: Embedded) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,9 +25,15 @@ class NoProfile(LookupError):
 
 
 def default_data_dir() -> Path:
-    """FENCEPOST_DATA_DIR, which the launcher of a clone sets, or a folder in the user's home."""
+    """FENCEPOST_DATA_DIR; else where the launcher of this program's own clone keeps its data; else the home.
+
+    Never the working directory's: a folder somebody else made must not say where a token is sent.
+    """
     given = os.environ.get("FENCEPOST_DATA_DIR")
-    return Path(given).absolute() if given else Path.home() / ".fencepost"
+    if given:
+        return Path(given).absolute()
+    clone = Path(sys.prefix).parent / ".fencepost"  # beside its .venv
+    return clone if clone.is_dir() else Path.home() / ".fencepost"
 
 
 def find(url: str | None = None, token: str | None = None, data_dir: Path | None = None) -> Connection:

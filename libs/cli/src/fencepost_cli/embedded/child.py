@@ -136,19 +136,23 @@ class Child:
 
     async def _keep(self, env: Mapping[str, str]) -> None:
         """Start it again and again. Returns never; raises ChildFailed."""
-        failed_starts = 0
+        failed_starts, worked = 0, False
         while True:
             since = self.log_file.stat().st_size if self.log_file.exists() else 0
             self._process = await self._spawn(env)
             was_ready = await self._until_ready(self._process)
             if was_ready:
-                failed_starts = 0
+                failed_starts, worked = 0, True
                 await self._set(State.READY)
                 code = await self._process.wait()
             else:
                 failed_starts += 1
+                # One that worked and is killed from outside while it starts can start: it was only stopped.
+                was_killed = worked and self._process.returncode == -signal.SIGKILL
                 code = await self._reap(self._process)
-            if code == EXIT_MISCONFIGURED or failed_starts >= FAILED_STARTS:
+                if failed_starts >= FAILED_STARTS and not was_killed:
+                    raise ChildFailed(self._why(code, since))
+            if code == EXIT_MISCONFIGURED:
                 raise ChildFailed(self._why(code, since))
             await self._set(State.STARTING)
             await asyncio.sleep(min(FIRST_PAUSE_SECONDS * 3**failed_starts, LONGEST_PAUSE_SECONDS))
