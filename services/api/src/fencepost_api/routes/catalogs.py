@@ -105,10 +105,11 @@ async def detect(request: Request, api: ApiDep, caller: CallerDep) -> Response:
     check_zone(body.zone, "/zone")
     async with api.store.transaction(caller.tenant_id) as tx:
         settings = effective(*await settings_store.read(tx, caller.user_id))
+    reference = _reference(body.reference, api.clock.now())
     try:
         found = detected(
             body.text,
-            reference=_reference(body.reference, api.clock.now()),
+            reference=reference,
             zone=body.zone or settings.zone,
             locale=body.locale or settings.locale,
             currency=body.currency or settings.currency,
