@@ -34,7 +34,9 @@ class Row:
 
 def post(name: str, code: str, body: Any, pointer: str | None = None, **more: Any) -> Row:
     """A run asked for with this body."""
-    return Row(name, code, body=body, headers={**JSON, **KEY, **more.pop("headers", {})}, pointer=pointer, **more)
+    return Row(
+        name, code, body=body, headers={**JSON, **KEY, **more.pop("headers", {})}, pointer=pointer, **more
+    )
 
 
 def get(name: str, code: str, path: str, **more: Any) -> Row:

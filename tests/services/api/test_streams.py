@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from pathlib import Path
 from uuid import UUID
 
@@ -203,6 +204,15 @@ async def test_streams_end_at_once_when_the_process_is_to_stop(served: Served, l
         served.api.stop.set()
         async with asyncio.timeout(1.5):
             assert await stream.rest() == [] and await feed.rest() == []
+
+
+async def test_a_stream_ends_with_the_token_it_was_opened_with(served: Served, lives: Lives) -> None:
+    run_id = await lives.queued()
+    short = served.signer.token(exp=int(time.time()) + 2)
+    async with streaming(served.as_(token=short), f"/v1/runs/{run_id}/stream") as stream:
+        assert await stream.next()
+        async with asyncio.timeout(4):
+            assert await stream.rest() == []
 
 
 async def test_streams_outlive_a_lost_database_connection(served: Served, lives: Lives) -> None:
