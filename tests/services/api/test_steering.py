@@ -136,6 +136,12 @@ async def test_lists_are_paged_and_filtered(served: Served, lives: Lives) -> Non
     assert await ids(f"conversation_id={conversation}") == [str(runs[1])]
 
 
+@pytest.mark.parametrize("key", ["a%00", "", "a%20b", "%ED%A0%80", "k" * 65])
+async def test_a_filter_for_a_key_no_metadata_has_is_refused(served: Served, key: str) -> None:
+    answer = await served.as_().get(f"/v1/runs?metadata.{key}=x")
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
+
+
 async def test_a_conversation_shows_its_messages_in_order(served: Served, lives: Lives) -> None:
     ann = served.as_()
     run_id = await lives.queued(text="first words")

@@ -20,6 +20,7 @@ LONGEST_DEADLINE_SECONDS: Final = 30 * 24 * 3600
 LONGEST_WAIT_SECONDS: Final = 60  # of `Prefer: wait=N`
 MAX_PAGE: Final = 200
 IDEMPOTENCY_KEY_PATTERN: Final = r"[\x21-\x7e]{1,255}"
+METADATA_KEY_PATTERN: Final = r"[A-Za-z0-9_.-]{1,64}"
 CANONICAL_UUID: Final = r"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
 
 
@@ -38,7 +39,7 @@ Locale = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{
 Zone = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_+/-]{1,64}$")]
 Currency = Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")]
 Money = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,15}(\.[0-9]{1,6})?$")]
-MetadataKey = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
+MetadataKey = Annotated[str, StringConstraints(pattern=f"^{METADATA_KEY_PATTERN}$")]
 MetadataValue = Annotated[str, StringConstraints(max_length=512)]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT, pattern=r"\S")]
 Note = Annotated[str, StringConstraints(max_length=MAX_NOTE)]

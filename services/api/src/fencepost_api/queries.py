@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from fastapi import Request
-from fencepost_contracts.http import CANONICAL_UUID, MAX_METADATA
+from fencepost_contracts.http import CANONICAL_UUID, MAX_METADATA, METADATA_KEY_PATTERN
 from fencepost_domain.vocabulary import RunStatus
 from fencepost_store.views import RunFilter
 
@@ -79,6 +79,9 @@ def run_filter(request: Request, caller: Caller) -> RunFilter | None:
     check_queries(request, *_RUN_FILTERS, *keys)
     if len(keys) > MAX_METADATA:
         raise bad_query("metadata", f"at most {MAX_METADATA} keys")
+    for name in keys:
+        if not re.fullmatch(METADATA_KEY_PATTERN, name.removeprefix(_METADATA), re.ASCII):
+            raise bad_query(name[:64], "no metadata has such a key")
     statuses = tuple(part for part in (one_query(request, "status") or "").split(",") if part)
     for status in statuses:
         if status not in set(RunStatus):
