@@ -50,7 +50,11 @@ async def unleash(folder: Path, faults: list[Fault], seed: int, seconds: float, 
         load, stop = Load(stage.mesh, seed), asyncio.Event()
         living = asyncio.ensure_future(load.run(stop))
         playing = asyncio.ensure_future(stage.play(faults, say))
-        await asyncio.wait([living], timeout=seconds)
+        broken = asyncio.ensure_future(stage.mesh.wait_failed())
+        await asyncio.wait([living, broken], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if broken.done():
+            raise broken.result()  # the supervisor gave something up: nothing would ever end
+        broken.cancel()
         stop.set()
         await playing
         stage.disarm()

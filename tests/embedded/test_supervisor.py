@@ -150,6 +150,28 @@ async def test_a_killed_postgres_comes_back_with_its_rows(mesh: Embedded) -> Non
     assert mesh.pid("postgres") != first
 
 
+async def test_a_postgres_killed_while_it_recovers_is_started_once_more(mesh: Embedded) -> None:
+    killed: set[int | None] = {None}
+    for _ in range(3):
+
+        def another() -> int | None:
+            pid = mesh.pid("postgres")
+            return pid if pid not in killed and pid is not None and alive(pid) else None
+
+        pid = await eventually(another, every=0.005)
+        killed.add(pid)
+        await mesh.kill("postgres")
+
+    def answers() -> bool:
+        try:
+            with psycopg.connect(mesh.postgres.dsn("postgres"), connect_timeout=2) as connection:
+                return connection.execute("SELECT true").fetchone() == (True,)
+        except psycopg.Error:
+            return False
+
+    assert await eventually(answers, timeout=30.0)
+
+
 async def test_a_slot_that_a_zombie_holds_is_not_used_twice(own_folder: Path) -> None:
     (own_folder / "slots").mkdir()
     held_by_a_zombie = Lock(own_folder / "slots" / "worker-0.lock")

@@ -22,7 +22,7 @@ from fencepost_cli.embedded.child import Child, ChildFailed, State
 from fencepost_cli.embedded.files import Lock, Locked, rotate
 from fencepost_cli.embedded.identity import Identity
 from fencepost_cli.embedded.ports import free_port, remembered_port
-from fencepost_cli.embedded.postgres import PostgresServer
+from fencepost_cli.embedded.postgres import PostgresFailed, PostgresServer
 from fencepost_cli.embedded.profile import Profile, write_profile
 from fencepost_cli.embedded.services import COMMANDS, Plan
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 DATABASE: Final = "fencepost"
 API_PORT: Final = 8080  # the first choice; another free one when it is taken
+POSTGRES_STARTS: Final = 8  # in a row: each may be killed while it recovers; a broken cluster fails them all
+POSTGRES_PAUSE_SECONDS: Final = 0.5
 STOP_SECONDS: Final = 8.0  # a drain that takes longer is cut: the lease brings the work back
 
 Tell = Callable[[str], None]
@@ -255,7 +257,18 @@ class Embedded:
         while True:
             await asyncio.to_thread(server.wait)
             self._tell("Postgres ended; starting it again")
-            await asyncio.to_thread(server.start)
+            await self._start_again(server)
+
+    async def _start_again(self, server: PostgresServer) -> None:
+        """One that is killed while it recovers is started once more; raises what it said in the end."""
+        for remaining in reversed(range(POSTGRES_STARTS)):
+            try:
+                await asyncio.to_thread(server.start)
+                return
+            except PostgresFailed:
+                if not remaining:
+                    raise
+            await asyncio.sleep(POSTGRES_PAUSE_SECONDS)
 
     async def _end(self) -> None:
         """The callers of the gateway first, then the gateway, the database last."""
