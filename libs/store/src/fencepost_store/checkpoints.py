@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Final, Literal, LiteralString, cast
+from typing import Any, Final, Literal
 from uuid import UUID
 
 import psycopg
@@ -144,7 +144,7 @@ class GroupConnection:
         try:
             connection = await self._ready()
             self.statements += 1
-            cursor = await connection.execute(cast(LiteralString, query), with_array_texts(params))
+            cursor = await connection.execute(query, with_array_texts(params))
             return await cursor.fetchall()
         except (psycopg.errors.LockNotAvailable, psycopg.errors.QueryCanceled) as error:
             raise Busy(type(error).__name__) from error
