@@ -67,13 +67,13 @@ lock: ## resolve anew (needs .venv); the locks hold hashes and no address
 	  $(UV) pip compile --quiet --universal --generate-hashes --no-header --no-annotate -o requirements-bootstrap.lock -
 	@! grep -n '://' requirements.lock requirements-bootstrap.lock
 
+bench: $(STAMP) ## throughput and latency, an hour; one part: PART=a (to h), a look: QUICK=1
+	@$(RUN)/python -m bench $(PART) $(if $(QUICK),--quick)
+
+bench-peers: $(STAMP) ## the same five steps by peers, in an environment of their own
+	@$(RUN)/python -m bench j $(if $(QUICK),--quick)
+
 # Named by the design, not built yet: each says so and fails, rather than pass without having run.
-
-bench: ## throughput and latency (comes with issue 3)
-	@echo "make $@: not built yet; it comes with issue 3" && exit 2
-
-bench-peers: ## the same beside peers (comes with issue 3)
-	@echo "make $@: not built yet; it comes with issue 3" && exit 2
 
 evals: ## quality of understanding (comes with issue 4)
 	@echo "make $@: not built yet; it comes with issue 4" && exit 2

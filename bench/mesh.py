@@ -31,9 +31,10 @@ async def mesh(
     five: bool = False,
     kafka: bool = False,
     env: Mapping[str, str] | None = None,
+    commands: Mapping[str, Sequence[str]] | None = None,
 ) -> AsyncIterator[Embedded]:
     """A fresh mesh in a folder that is gone afterwards. five: workers run the five-step graph."""
-    commands = {**COMMANDS, "worker": FIVE_COMMAND} if five else COMMANDS
+    commands = commands or ({**COMMANDS, "worker": FIVE_COMMAND} if five else COMMANDS)
     path = os.pathsep.join(filter(None, (ROOT, os.environ.get("PYTHONPATH"))))
     told = {**ENV, "PYTHONPATH": path, **(env or {})}
     with tempfile.TemporaryDirectory(prefix="fencepost-bench-") as folder:

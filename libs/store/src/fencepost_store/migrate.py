@@ -115,4 +115,3 @@ async def migrate(
     changed when empty. Raises SchemaAhead.
     """
     return await asyncio.to_thread(_migrate, admin_dsn, dict(role_passwords or {}), list(modules or []))
-

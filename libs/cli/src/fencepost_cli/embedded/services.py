@@ -12,12 +12,12 @@ from fencepost_cli.embedded.identity import AUDIENCE, Identity
 
 POOL_SIZE: Final = 4  # a Postgres backend is some 5 MB; four services share one laptop
 COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
-    kind: (sys.executable, "-P", "-m", f"fencepost_{package}.main")
-    for kind, package in (
-        ("api", "api"),
-        ("gateway", "tool_gateway"),
-        ("reconciler", "reconciler"),
-        ("worker", "worker"),
+    kind: (sys.executable, "-P", "-m", f"fencepost_{module}")
+    for kind, module in (
+        ("api", "api.main"),
+        ("gateway", "tool_gateway.main"),
+        ("reconciler", "reconciler.main"),
+        ("worker", "worker.start"),
     )
 }
 # Ours to decide, whatever the shell has: a stray value would point a service at another mesh.

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import TextClause, text
+if TYPE_CHECKING:
+    from sqlalchemy import TextClause
 
 _HEADER: Final = re.compile(r"^-- (?P<name>[a-z0-9_]+) --$", re.MULTILINE)
 
@@ -46,6 +47,8 @@ def load_folder(folder: Path) -> Mapping[str, str]:
 @cache
 def statement(name: str) -> TextClause:
     """A statement of this package, ready to execute with `:name` parameters."""
+    from sqlalchemy import text  # raw connections use this package without it: a fifth of a second
+
     return text(load_folder(Path(__file__).parent)[name])
 
 

@@ -217,6 +217,24 @@ WITH slot AS (
 )
 SELECT count(*) AS ended FROM ended CROSS JOIN slot;
 
+-- free_slot --
+-- Why: a process that just started gives up what older boots of its slot held, before it is ready to register.
+-- Locks: the slot's runs in id order, FOR NO KEY UPDATE SKIP LOCKED.  Clock: database.
+-- Result: none.
+WITH old AS MATERIALIZED (
+    SELECT r.id
+      FROM agent.runs r
+     WHERE r.status IN ('running', 'cancelling')
+       AND starts_with(r.lease_owner, :slot || ':')
+     ORDER BY r.id
+       FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE agent.runs r
+   SET lease_expires_at = clock_timestamp(),
+       claim_nonce = NULL
+  FROM old
+ WHERE r.id = old.id;
+
 -- renew_worker --
 -- Why: a worker says again that it is alive. One whose slot a later boot has taken doesn't take it back: two that
 --      share a slot's name would end each other's leases for ever.

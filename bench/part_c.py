@@ -1,0 +1,64 @@
+"""(c) The fenced saver against the stock one on the same graph: see bench.savers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import statistics
+import sys
+from pathlib import Path
+from typing import Any
+
+from bench.mesh import ROOT, enqueue, mesh, statements_counted
+
+EXTRA = Path(ROOT) / ".fencepost" / "bench-lib"
+STOCK = "langgraph-checkpoint-postgres"
+
+
+def install_stock() -> None:
+    """The stock saver and nothing it needs besides, in a folder of the bench's own."""
+    if not (EXTRA / "langgraph" / "checkpoint" / "postgres").exists():
+        uv = Path(sys.executable).parent / "uv"
+        command = f'"{uv}" pip install --quiet --no-deps --target "{EXTRA}" {STOCK} psycopg-pool'
+        if os.system(command):
+            raise RuntimeError(f"{STOCK} can't be installed")
+
+
+async def measured(saver: str, runs: int) -> dict[str, float]:
+    async with mesh([]) as running:
+        await statements_counted(running)
+        if saver == "fenced":
+            await asyncio.to_thread(enqueue, running, runs)
+        extra = [str(EXTRA)] if saver == "stock" else []
+        path = os.pathsep.join([ROOT, *filter(None, [os.environ.get("PYTHONPATH")]), *extra])
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "bench.savers", saver, str(runs), running.dsn("worker"), running.dsn()),
+            env={**os.environ, "PYTHONPATH": path},
+            stdout=asyncio.subprocess.PIPE,
+        )
+        out, _ = await process.communicate()
+    if process.returncode:
+        raise RuntimeError(f"{saver} failed")
+    found: dict[str, float] = json.loads(out.splitlines()[-1])
+    return found
+
+
+async def run(quick: bool) -> dict[str, Any]:
+    install_stock()
+    runs, repeats = (500, 1) if quick else (1_500, 3)
+    found: dict[str, list[dict[str, float]]] = {}
+    for _ in range(repeats):
+        for saver in ("fenced", "stock", "memory", "none"):  # interleaved: each repeat sees the same machine
+            found.setdefault(saver, []).append(await measured(saver, runs if saver != "stock" else runs // 2))
+    told: dict[str, Any] = {
+        saver: {key: statistics.median(one[key] for one in repeats_) for key in repeats_[0]}
+        for saver, repeats_ in found.items()
+    }
+    told["fenced to stock"] = {
+        "runs/s": told["fenced"]["per_second"] / told["stock"]["per_second"],
+        "client CPU": told["stock"]["client_cpu"] / told["fenced"]["client_cpu"],
+        "statements": told["stock"]["statements"] / told["fenced"]["statements"],
+        "WAL": told["stock"]["wal_bytes"] / told["fenced"]["wal_bytes"],
+    }
+    return told

@@ -1,0 +1,125 @@
+"""(f) What claims and sweeps cost when the tables are full: empty, 100,000 and 1,000,000 waiting and finished runs.
+
+Filled by the superuser in bulk, without events: no statement measured here reads them. 10,000,000 finished
+runs would take this machine an hour to make; the cost at 0, 100,000 and 1,000,000 shows whether it grows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import time
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+from fencepost_cli.embedded.identity import LOCAL_TENANT
+from fencepost_cli.embedded.supervisor import Embedded
+from fencepost_contracts.graphs import CORE
+from fencepost_runtime.system import SystemIds
+from fencepost_store import sweeps
+from fencepost_store.claims import claim
+from fencepost_store.due import DueConnection
+from fencepost_store.engine import make_engine
+from fencepost_store.transaction import Store
+
+from bench.measure import percentile
+from bench.mesh import enqueue, mesh, release
+
+FILL = """
+INSERT INTO agent.runs (id, tenant_id, user_id, roles, module, status, waiting_on, conversation_id, root_run_id, input,
+                        locale, zone, currency, route, idempotency_key, request_hash, revision, available_at, rank,
+                        created_at, finished_at)
+SELECT x.id, CAST(%(tenant)s AS uuid), 'u' || g %% 1000, '{{user}}', 'life', '{status}', {waits}, %(talk)s, x.id, '{{}}',
+       'en', 'UTC', 'CNY', 'r', g::text || '{status}', '', 3, clock_timestamp(), clock_timestamp(), clock_timestamp(),
+       {finished}
+  FROM generate_series(%(first)s::bigint, %(last)s::bigint) AS g
+  CROSS JOIN LATERAL (SELECT gen_random_uuid() AS id) AS x
+"""
+ASKED = """
+INSERT INTO agent.interrupts (id, run_id, tenant_id, user_id, kind, index, n, question, expires_at)
+SELECT gen_random_uuid(), r.id, r.tenant_id, r.user_id, 'input', 0, 1, '?', clock_timestamp() + interval '7 days'
+  FROM agent.runs r
+ WHERE r.status = 'waiting' AND NOT EXISTS (SELECT FROM agent.interrupts i WHERE i.run_id = r.id)
+"""
+REPEATS = 30
+
+
+def fill(running: Embedded, first: int, last: int) -> None:
+    """Waiting runs with an open question, and as many finished ones."""
+    with psycopg.connect(running.dsn(), autocommit=True) as line:
+        line.execute("SET session_replication_role = replica")  # no triggers: history isn't what is measured
+        talk = line.execute(
+            "INSERT INTO agent.conversations (id, tenant_id, user_id) VALUES (gen_random_uuid(), %s, 'u') RETURNING id",
+            (LOCAL_TENANT,),
+        ).fetchone()
+        assert talk is not None
+        given = {"tenant": LOCAL_TENANT, "talk": talk[0], "first": first, "last": last}
+        for status, waits, finished in (
+            ("waiting", "'input'", "NULL"),
+            ("succeeded", "NULL", "clock_timestamp()"),
+        ):
+            line.execute(FILL.format(status=status, waits=waits, finished=finished), given)
+        line.execute(ASKED)
+        line.execute("ANALYZE agent.runs")
+        line.execute("ANALYZE agent.interrupts")
+
+
+async def measured(running: Embedded) -> dict[str, dict[str, float]]:
+    ids = SystemIds()
+    worker = Store(make_engine(running.dsn("worker"), prepare=3), ids)
+    reconciler = Store(make_engine(running.dsn("reconciler"), prepare=3), ids)
+    due = DueConnection(running.dsn("reconciler"))
+    times: dict[str, list[float]] = {}
+
+    async def timed(name: str, work: Any) -> None:
+        began = time.perf_counter()
+        await work
+        times.setdefault(name, []).append((time.perf_counter() - began) * 1000)
+
+    async def claims() -> None:
+        async with worker.transaction() as tx:
+            found = await claim(
+                tx, module="life", versions=[CORE.fingerprint()], owner="bench:1",
+                lease=timedelta(seconds=60), limit=10, nonce=ids.uuid7(),
+            )  # fmt: skip
+        assert len(found) == 10
+
+    async def sweep(find: Any, **more: Any) -> None:
+        async with reconciler.transaction() as tx:
+            await find(tx, sweeps.FIRST, 100, **more)
+
+    await asyncio.to_thread(enqueue, running, 10 * (REPEATS + 5))
+    release(running)
+    for _ in range(REPEATS + 5):
+        await timed("claim of 10", claims())
+        await timed("what is due", due.ask())
+        await timed("expired leases", sweep(sweeps.find_expired_leases))
+        await timed("expired interrupts", sweep(sweeps.find_expired_interrupts))
+        await timed("passed deadlines", sweep(sweeps.find_passed_deadlines))
+        await timed("drained", sweep(sweeps.find_drained, leases_count=True))
+    for _ in range(5):
+        await timed("ended waits (each second)", sweep(sweeps.find_ended_waits))
+    await due.drop()
+    await worker.close()
+    await reconciler.close()
+    return {
+        name: {"p50_ms": statistics.median(kept), "p95_ms": percentile(kept, 0.95)}
+        for name, values in times.items()
+        if (kept := values[5:] or values)
+    }
+
+
+async def run(quick: bool) -> dict[str, Any]:
+    sizes = (0, 20_000, 100_000) if quick else (0, 100_000, 1_000_000)
+    found: dict[str, Any] = {}
+    async with mesh([]) as running:
+        filled = 0
+        for size in sizes:
+            if size:
+                await asyncio.to_thread(fill, running, filled + 1, size)
+                filled = size
+            found[f"{size:,} waiting and {size:,} finished"] = await measured(running)
+    first, last = list(found.values())[0], list(found.values())[-1]
+    found["growth"] = {name: last[name]["p50_ms"] / first[name]["p50_ms"] for name in first}
+    return found
