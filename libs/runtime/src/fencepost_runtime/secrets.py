@@ -36,6 +36,22 @@ def redact(text: str) -> str:
     return text
 
 
+def mask_registered(value: Any) -> Any:
+    """Mask registered secrets alone, through dictionaries and lists: for what is stored, not logged.
+
+    What a model or a provider echoes is somebody's words, so shapes that merely look secret are left.
+    """
+    if isinstance(value, str):
+        for secret in _registered:
+            value = value.replace(secret, MASK)
+        return value
+    if isinstance(value, dict):
+        return {key: mask_registered(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [mask_registered(item) for item in value]
+    return value
+
+
 def redact_value(value: Any, name: str = "") -> Any:
     """Redact through dictionaries and lists; a field whose name says secret is masked whole."""
     if name and value is not None and _SECRET_NAMES.search(name):

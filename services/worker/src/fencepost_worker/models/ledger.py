@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from fencepost_domain.run import Run
 from fencepost_domain.vocabulary import CallState
 from fencepost_runtime.failpoints import ahit
 from fencepost_runtime.logging import get_logger
+from fencepost_runtime.secrets import mask_registered
 from fencepost_store.model_calls import NewCall, Outcome, open_call, settle_call, settle_late
 from fencepost_store.transaction import Store
 
@@ -98,9 +99,11 @@ class ModelLedger:
                 assembler.feed(delta)
                 if on_delta is not None:
                     on_delta(delta)
-            answer = assembler.finish()
+            # A provider may echo its key; nothing the secrets port gave out is stored or acted on (I28).
+            answer = Answer.from_json(mask_registered(assembler.finish().to_json()))
         except ModelFailed as error:
-            error.partial = error.partial or assembler.partial
+            error.partial = mask_registered(error.partial or assembler.partial)
+            error.detail = mask_registered(error.detail)
             await self._settle(run, call, attempt, Outcome(CallState.FAILED, error=error.to_json()))
             raise
         except asyncio.CancelledError:
@@ -121,6 +124,7 @@ class ModelLedger:
 
     async def _settle(self, run: Run, call: NewCall, attempt: int, outcome: Outcome) -> None:
         """Raises FenceLost for an outcome that came late; it is kept all the same."""
+        outcome = replace(outcome, error=mask_registered(outcome.error))
         try:
             async with self.store.transaction() as tx:
                 await settle_call(tx, run, call, attempt, outcome)
