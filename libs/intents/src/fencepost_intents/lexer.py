@@ -22,7 +22,6 @@ from fencepost_intents.numbers import (
     EN_SCALES,
     EN_TENS,
     NUMERALS,
-    ZH_DIGITS,
     Number,
     read_arabic,
     read_en,
@@ -30,15 +29,13 @@ from fencepost_intents.numbers import (
     zh_run_end,
 )
 from fencepost_intents.patterns import lazy
+from fencepost_intents.spelled import and_a_half, read_half, read_row, read_zh_decimal
 from fencepost_intents.tokens import EN_PHRASES, EN_SINGLE, ONE_CHARACTER, ZH, Tokens
 
 _SPACE: Final = lazy(r" +")
 _WORD: Final = lazy(r"[a-z]+(?:['.&-](?=[a-z])[a-z]+)*\.?")
 _NEXT_LAST: Final = lazy(
     r"(下下下|下下|上上上|上上|下|上|这|本|当|那)(?:一|1)?个?(?=周|星期|礼拜|月(?![亮饼球])|季|年|双休)"
-)
-_ZH_DECIMAL: Final = lazy(
-    r"([零一二两三四五六七八九十百]+)点([零一二三四五六七八九]+)(?=个?(?:小时|钟头|天|万|亿|千|百|块|元|美|欧|英镑|倍|折|公里|米|斤|年|月|周|%))"
 )
 _ZH_ORDINAL: Final = lazy(r"第([一二三四五六七八九十\d]{1,3})个?|最后(?:一|1)个?")
 _GLUED_UNIT: Final = lazy(r"(?:hrs?|h|mins?|m|secs?|s|d|w)(?![a-z$])")
@@ -47,6 +44,7 @@ _UNIT_LETTERS: Final = {"h": "hour", "m": "minute", "s": "second", "d": "day", "
 _UNITS_OF_TIME: Final = frozenset("分点日号年月")
 _HOUR_DIGITS: Final = frozenset("0123456789一二两三四五六七八九十")
 _AFTER_PASSING: Final = NUMERALS | frozenset("0123456789半几个")
+_AFTER_LATE: Final = frozenset("上间夕餐饭会宴点些了到归礼安夜婚年熟")
 _MONEY_UNITS: Final = frozenset("块元美欧英日港台")
 
 
@@ -127,10 +125,13 @@ class _Lexer:
         if word.endswith(".") and word not in EN_SINGLE:
             word, end = word[:-1], end - 1
         entry = EN_SINGLE.get(word)
-        if entry is None and norm[end : end + 1] == "$":
-            entry, end = EN_SINGLE.get(word + "$"), end + 1
-            if entry is None:
-                end -= 1
+        if norm[end : end + 1] == "$" and word + "$" in EN_SINGLE:
+            entry, end = EN_SINGLE[word + "$"], end + 1  # A$30: the letter is no article
+            return self._put(entry[0], entry[1], end)
+        if word.startswith("mid-") and len(word) > 4:
+            return self._put("^", "middle", at + 4)  # mid-March
+        if word == "half" and (half := read_half(norm, at)):
+            return self._put("n", *half)
         return self._word(word, end, entry)
 
     def _word(self, word: str, end: int, entry: Any) -> None:
@@ -141,7 +142,8 @@ class _Lexer:
                 rest = _WORD.match(self.norm, found[1] + 1)
                 if rest and found[0] in (20, 30) and EN_ORDINALS.get(rest.group(), 10) < 10:
                     return self._put("o", int(found[0]) + EN_ORDINALS[rest.group()], rest.end())
-                return self._put("n", Number(found[0], False, len(word)), found[1])
+                value, stop = and_a_half(self.norm, *found)
+                return self._put("n", Number(value, False, len(word)), stop)
         if word in ("a", "an") and (scale := _WORD.match(self.norm, end + 1)) and scale.group() in EN_SCALES:
             found = read_en(self.norm, "one", end)
             if found is not None:
@@ -166,6 +168,8 @@ class _Lexer:
 
     def _digits(self) -> None:
         norm, at = self.norm, self.at
+        if (row := read_row(norm, at, self.kinds)) is not None:
+            return self._put(*row)
         if (written := read_written(norm, at)) is not None:
             self._put(*written)
             return self._iso_offset()
@@ -214,18 +218,13 @@ class _Lexer:
 
     def _numeral(self) -> None:
         norm, at = self.norm, self.at
-        if found := _ZH_DECIMAL.match(norm, at):
-            whole = read_zh(found.group(1))
-            if whole is not None:
-                digits = "".join(str(ZH_DIGITS[char]) for char in found.group(2))
-                value, end = Decimal(f"{whole.value}.{digits}"), found.end()
-                for unit, scale in (("万", 10**4), ("亿", 10**8)):
-                    if norm.startswith(unit, end):
-                        value, end = value * scale, end + 1
-                return self._put("n", Number(value, False, end - at), end)
+        if (decimal := read_zh_decimal(norm, at)) is not None:
+            return self._put("n", *decimal)
         end = zh_run_end(norm, at)
         number = read_zh(norm[at:end])
         if number is None:
+            if norm.startswith(("百八十", "千八百", "万八千"), at):
+                return self._put("#", "vague", at + 3)  # 百八十块: about a hundred
             return self._put(".", None, max(end, at + 1))
         return self._put("n", number, end)
 
@@ -244,6 +243,13 @@ class _Lexer:
             and norm[at + 1 : at + 3] not in ("一点", "一些", "一步")
         ):
             return self._put("P", "morning" if char == "早" else "evening", at + 1)
+        if (
+            char == "晚"
+            and self.kinds[-1:] in (["W"], ["D"])
+            and self.ends[-1] == at
+            and norm[at + 1 : at + 2] not in _AFTER_LATE
+        ):
+            return self._put("P", "evening", at + 1)  # 周五晚
         if char in "多来余" and self.kinds[-1:] == ["n"] and norm[at + 1 : at + 2] in _MONEY_UNITS:
             return self._put("*", None, at + 1)
         for word, entry in ZH.get(char, ()):
@@ -265,6 +271,18 @@ class _Lexer:
         if kind == "." and word[0] in _UNITS_OF_TIME and self.kinds[-1:] == ["n"] and self.ends[-1] == at:
             # 十点二十分开会: behind a number it is the unit, not the head of 分开.
             return self._put(*lexicon_zh.WORDS[word[0]], at + 1)
+        if word == "月" and norm[at - 1 : at] in ("两", "俩") and self.kinds[-1:] == ["n"]:
+            self._put("g", None, at)  # 两月 is two months, no February
+        if word == "又" and not (self.kinds[-1:] in (["C"], ["K"]) and norm[end : end + 1] in NUMERALS):
+            return self._other()  # it joins only 两元又三分
+        if (
+            kind == "Q"
+            and len(word) > 2
+            and word[0] == "隔"
+            and norm[end : end + 1] in "次遍回起定直般样"
+            and norm[end : end + 1]
+        ):
+            return self._put("Q", ("WEEKLY", 2, None), end - 1)  # 隔周一次
         if kind == "X" and word[-1] == "初" and norm[end : end + 1] in _LUNAR_DAYS:
             return self._put("m", None, end - 1)  # 八月初三 is 月 + 初三
         if (

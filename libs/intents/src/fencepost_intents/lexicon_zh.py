@@ -22,11 +22,11 @@ _WEEK_ENDS: Final = (("一1", 0), ("二2", 1), ("三3", 2), ("四4", 3), ("五5"
 WORDS: Final[dict[str, Entry]] = {
     # Relative days: (offset, part of day)
     **_each("D", "今天 今日 今儿 今儿个 当天", (0, None)),
-    **_each("D", "明天 明日 明儿 明儿个 翌日", (1, None)),
+    **_each("D", "明天 明日 明儿 明儿个 翌日 听日", (1, None)),
     **_each("D", "后天 后日", (2, None)),
     **_each("D", "大后天", (3, None)),
     **_each("D", "大大后天", (4, None)),
-    **_each("D", "昨天 昨日 昨儿", (-1, None)),
+    **_each("D", "昨天 昨日 昨儿 寻日 噚日", (-1, None)),
     **_each("D", "前天 前日", (-2, None)),
     **_each("D", "大前天", (-3, None)),
     **_each("D", "今早 今晨", (0, "morning")),
@@ -58,7 +58,7 @@ WORDS: Final[dict[str, Entry]] = {
     **_each("u", "工作日 个工作日", "workday"),
     **_each("k", "刻 刻钟"),
     **_each("h", "半 半钟"),
-    **_each("g", "个"),
+    **_each("g", "个"), **_each("&", "又"),
     **_each("m", "月"),
     **_each("m", "月份"),
     **_each("d", "日 号"),
@@ -70,7 +70,7 @@ WORDS: Final[dict[str, Entry]] = {
     **_each("q", "今年", 0), **_each("q", "明年 来年", 1), **_each("q", "后年", 2),
     **_each("q", "去年", -1), **_each("q", "前年", -2), **_each("q", "大后年", 3),
     **_each("X", "月底 月末 月尾", ("month", "end")), **_each("X", "月初", ("month", "start")),
-    **_each("X", "月中", ("month", "middle")), **_each("X", "年底 年末 岁末", ("year", "end")),
+    **_each("X", "月中", ("month", "middle")), **_each("X", "年底 年末 岁末 年尾", ("year", "end")),
     **_each("X", "年初", ("year", "start")), **_each("X", "年中", ("year", "middle")),
     **_each("X", "季末 季度末 季度底 季底", ("quarter", "end")), **_each("X", "季初 季度初", ("quarter", "start")),
     **_each("X", "周初", ("week", "start")),
@@ -114,7 +114,7 @@ WORDS: Final[dict[str, Entry]] = {
     **_each("H", "重阳节 重阳", "double_ninth"), **_each("H", "腊八节 腊八", "laba"),
     **_each("H", "国庆节 国庆 十一国庆 十一国庆节", "national_cn"),
     **_each("H", "妇女节 三八节 三八妇女节", "women"), **_each("H", "儿童节 六一儿童节 六一", "children"),
-    **_each("H", "教师节", "teachers_cn"), **_each("H", "冬至", "winter_solstice"),
+    **_each("H", "教师节", "teachers_cn"), **_each("H", "建军节 八一建军节", "army_cn"), **_each("H", "青年节 五四青年节", "youth_cn"), **_each("H", "植树节", "arbor_cn"), **_each("H", "建党节", "party_cn"), **_each("H", "冬至", "winter_solstice"),
     **_each("H", "双十一 双11", "singles"), **_each("H", "情人节", "valentine"), **_each("H", "愚人节", "april_fools"),
     **_each("H", "母亲节", "mothers"), **_each("H", "父亲节", "fathers"), **_each("H", "感恩节", "thanksgiving"),
     **_each("H", "平安夜 圣诞夜 圣诞前夜", "christmas_eve"), **_each("H", "圣诞节 圣诞", "christmas"),
@@ -122,12 +122,12 @@ WORDS: Final[dict[str, Entry]] = {
     **_each("H", "跨年夜 跨年", "new_year_eve"),
     # Money
     **_each("C", "元 元钱 圆 元整 元人民币 块人民币 人民币 块大洋", "CNY"), **_each("K", "块 块钱", "CNY"),
-    **_each("J", "毛 毛钱 角 角钱", "tenth"), **_each("J", "分钱", "hundredth"),
+    **_each("J", "毛 毛钱 角 角钱", "tenth"), **_each("J", "分钱", "hundredth"), **_each("J", "美分", "USD"), **_each("J", "便士", "GBP"),
     **_each("C", "美元 美金 美刀 刀 美钞", "USD"), **_each("C", "欧元 欧", "EUR"), **_each("C", "英镑 镑", "GBP"),
     **_each("C", "日元 日币 日圆 円", "JPY"), **_each("C", "港币 港元 港纸 港幣 港圆", "HKD"),
     **_each("C", "台币 新台币 台幣", "TWD"), **_each("C", "韩元 韩币 韩圆", "KRW"), **_each("C", "澳元 澳币 澳大利亚元", "AUD"),
     **_each("C", "加元 加币 加拿大元", "CAD"), **_each("C", "新加坡元 新加坡币 新币 坡币", "SGD"),
-    **_each("C", "泰铢", "THB"), **_each("C", "卢布", "RUB"), **_each("C", "卢比 印度卢比", "INR"),
+    **_each("C", "泰铢", "THB"), **_each("C", "奈拉", "NGN"), **_each("C", "里拉 土耳其里拉", "TRY"), **_each("C", "比索 墨西哥比索", "MXN"), **_each("C", "瑞典克朗", "SEK"), **_each("C", "雷亚尔", "BRL"), **_each("C", "迪拉姆", "AED"), **_each("C", "卢布", "RUB"), **_each("C", "卢比 印度卢比", "INR"),
     **_each("C", "瑞士法郎 瑞郎", "CHF"), **_each("C", "林吉特 马币", "MYR"), **_each("C", "澳门元 澳门币", "MOP"),
     **_each("C", "越南盾", "VND"), **_each("C", "新西兰元 纽币", "NZD"),
     **_each("!", "负 减"),
@@ -159,6 +159,7 @@ WORDS: Final[dict[str, Entry]] = {
     **_each(".", "除了会 删除 移除 清除 解除 免除 去除 排除 扫除 和平 和谐 与其 及格 以及 跟进 跟踪 或许 的话 目的 在线 在家 现在 存在 正在 实在 关于 对于 等于 属于 于是 终于 隔壁 隔离 间隔 内容 内部 国内 内存 内衣 室内 内向 个人 个性 整个"),
     **_each(".", "季节 四季 赛季 雨季 刻意 立刻 深刻 即刻 雕刻 此刻 秒杀 秒懂 星期日志 元旦快乐 新年快乐 春节快乐 中秋快乐 圣诞快乐 国庆快乐 节日快乐 周末愉快 周末快乐 早上好 上午好 中午好 下午好 晚上好 早安 晚安 午安"),
     **_each(".", "开始吧 每个人 每人 年轻人 第一次 上一次 下一次 这一次 有一次 再一次 再次 上次 下次 这次 首次 初次 一次性 一号线 二号线 十号线"),
+    **{f"隔{week}{char}": ("Q", ("WEEKLY", 2, None, (day,))) for week in _WEEK_WORDS for chars, day in _WEEK_ENDS for char in chars},
 }  # fmt: skip
 WORDS.update(
     {f"{week}{char}": ("W", day) for week in _WEEK_WORDS for chars, day in _WEEK_ENDS for char in chars}

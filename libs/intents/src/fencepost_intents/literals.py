@@ -23,6 +23,8 @@ OFFSET: Final = lazy(r"(?:utc|gmt) ?([+-])(\d{1,2})(?::?(\d{2}))?")
 IANA: Final = lazy(r"(?:asia|europe|america|australia|africa|pacific|atlantic)/[a-z_]+(?:/[a-z_]+)?")
 URL: Final = lazy(r"https?://\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 
+_PIVOT: Final = 60  # two-digit years from here on are of the last century
+
 
 def read_written(norm: str, at: int) -> tuple[str, Any, int] | None:
     """The clock, date or ordinal written at `at`: its token's kind and value, and its end."""
@@ -44,6 +46,11 @@ def read_written(norm: str, at: int) -> tuple[str, Any, int] | None:
     return None
 
 
+def full_year(year: int) -> int:
+    """A year of two digits in full: 31 is 2031, 85 is 1985."""
+    return year if year >= 100 else year + (1900 if year >= _PIVOT else 2000)
+
+
 def is_quarter(norm: str, at: int) -> bool:
     """Whether a quarter's number follows `q`, as in Q3."""
     return norm[at : at + 1] in ("1", "2", "3", "4") and not norm[at + 1 : at + 2].isalnum()
@@ -62,7 +69,7 @@ def written_date(found: re.Match[str]) -> tuple[Any, ...] | None:
         first, mark, second, year = groups[9:13]
         if mark in (".", "-") and isinstance(year, int) and year < 100:
             return None
-        return ("slash", first, second, year + 2000 if isinstance(year, int) and year < 100 else year, mark)
+        return ("slash", first, second, full_year(year) if isinstance(year, int) else year, mark)
     first, second = groups[14:16] if found.group("dash") else groups[17:19]
     if (
         not (isinstance(first, int) and isinstance(second, int))

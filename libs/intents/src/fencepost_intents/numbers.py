@@ -145,7 +145,8 @@ def _digit_row(items: list[str]) -> Number | None:
 # -------------------------------------------------------------------------------------------------
 
 ARABIC: Final = lazy(
-    r"(?P<us>\d{1,3}(?:,\d{3})+(?:\.\d+)?)(?![\d,])"
+    r"(?P<lakh>\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?)(?![\d,])"
+    r"|(?P<us>\d{1,3}(?:,\d{3})+(?:\.\d+)?)(?![\d,])"
     r"|(?P<eu>\d{1,3}(?:\.\d{3})+,\d{1,2})(?![\d,])"
     r"|(?P<space>\d{1,3}(?: \d{3})+,\d{1,2})(?![\d,])"
     r"|(?P<swiss>\d{1,3}(?:'\d{3})+(?:\.\d+)?)(?![\d'])"
@@ -184,7 +185,17 @@ EN_ONES: Final = {word: n for n, word in enumerate(
     ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"])}  # fmt: skip
 EN_TENS: Final = {word: 10 * n for n, word in enumerate(
     ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], 2)} | {"fourty": 40}  # fmt: skip
-EN_SCALES: Final = {"hundred": 100, "thousand": 1000, "grand": 1000, "million": 10**6, "billion": 10**9}
+EN_SCALES: Final = {
+    "hundred": 100,
+    "thousand": 1000,
+    "grand": 1000,
+    "million": 10**6,
+    "billion": 10**9,
+    "lakh": 10**5,
+    "lakhs": 10**5,
+    "crore": 10**7,
+    "crores": 10**7,
+}
 EN_ORDINALS: Final = {word: n for n, word in enumerate(
     ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth", "twentieth"], 1)} | {"thirtieth": 30}  # fmt: skip
 _WORD: Final = lazy(r"[ -]*(and +)?([a-z]+)")

@@ -29,7 +29,7 @@ _EN: Final = lazy(
 # Questions about what the assistant can do carry its cues but ask for nothing yet.
 _ZH_META: Final = lazy(
     r"^(?:你|您)?(?:会|能|可以|能不能|可不可以|会不会|能否)(?:帮我|给我|帮忙)?(?:做)?(?:翻译|提醒我?|记账|设闹钟|设置提醒|设提醒|写邮件|发邮件|做ppt|写ppt|总结文档|读文档)(?:吗|么|不)?[?]?$"
-    r"|^(?:怎么|如何|怎样)(?:设置|设|创建|添加|取消|删除|使用|用|修改|关闭)?[^,]{0,6}(?:提醒|闹钟|记账|翻译|账单|日程)(?:功能)?[?]?$|(?:提醒|闹钟|记账|翻译)(?:功能)?(?:怎么用|怎么设|怎么弄|怎么取消|太多|太吵|不准|没响)"
+    r"|^(?:怎么|如何|怎样)(?:设置|设|创建|添加|取消|删除|使用|用|修改|关闭)?[^,]{0,6}(?:提醒|闹钟|记账|翻译|账单|日程)(?:功能)?[?]?$|^(?:怎么|如何|怎样)(?:写|发|回)(?:一?封)?(?:电子)?(?:邮件|信)[?]?$|(?:提醒|闹钟|记账|翻译)(?:功能)?(?:怎么用|怎么设|怎么弄|怎么取消|太多|太吵|不准|没响)"
 )
 _EN_META: Final = lazy(
     r"^(?:can|could|do|are|will) you (?:able to |know how to |even )?(?:translate|set (?:reminders|alarms)|remind (?:me|people)|track (?:expenses|spending)|write emails?|draft emails?|make (?:slides|presentations))\s*[?]?$"

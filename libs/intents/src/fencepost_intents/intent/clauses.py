@@ -29,6 +29,9 @@ _JOINT: Final = lazy(
     rf"|(?P<weak>(?:(?<!\d),|,(?!\d))(?!\s*(?:in|into) [a-z]+\s*[?.]?$)|、(?=.{{0,8}}\d)|(?:和|并)(?={_COMMAND_ZH}))"
 )
 
+_LONGEST_LEAD: Final = 30
+_LEAD_LANGUAGE: Final = lazy(r"(?:in|into) [a-z]{4,12}$")  # in French, how do I say it
+
 
 @dataclass(frozen=True, slots=True)
 class Clause:
@@ -64,6 +67,8 @@ def split(masked: str, whole: Sequence[tuple[int, int]] = ()) -> list[Clause]:
         while index < len(whole) and whole[index][1] <= joint.start():
             index += 1
         if index < len(whole) and whole[index][0] < joint.start():
+            continue
+        if joint.start() < _LONGEST_LEAD and _LEAD_LANGUAGE.match(masked, 0, joint.start()):
             continue
         if clause := _clause(masked, start, joint.start(), strong):
             found.append(clause)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from fencepost_intents.intent.clauses import quoted_spans
-from fencepost_intents.intent.cues import EN_LANG
+from fencepost_intents.intent.cues import EN_LANG, EN_PLACE
 from fencepost_intents.intent.titles import cut, start_of_tail
 from fencepost_intents.numbers import EN_ONES, EN_TENS, read_zh
 from fencepost_intents.patterns import lazy
@@ -41,11 +41,17 @@ _PAIR_CODES: Final = {
     "韩": "ko",
     "俄": "ru",
 }
+_PLACES: Final[Mapping[str, str]] = {
+    "mexico": "es", "spain": "es", "argentina": "es", "chile": "es", "colombia": "es", "peru": "es", "france": "fr", "germany": "de", "austria": "de",
+    "italy": "it", "japan": "ja", "china": "zh", "korea": "ko", "russia": "ru", "brazil": "pt", "portugal": "pt", "greece": "el", "turkey": "tr",
+    "thailand": "th", "vietnam": "vi", "poland": "pl", "sweden": "sv", "ukraine": "uk", "israel": "he",
+}  # fmt: skip
+_IN_PLACE: Final = lazy(rf"\bsay\b.{{1,80}}?\bin ({EN_PLACE})\b")
 POINTS: Final = lazy(
     r"^(?:下面|以下|上面|这|那|它|此|下列|如下)[^,]{0,8}$|^(?:这|那)?(?:段|句|个|些|篇)(?:话|文字|内容|词|句子)?$|^(?:this|that|it|these|the following|this for me|following text)(?: \w+)?$"
 )
 _EDGE: Final = lazy(
-    r"^(?:[\s,:：，。、]|请问|请|for |帮我|把|将|一下|下|成|为|to |into |please |this:? |the following:? |from \w+ )+"
+    r"^(?:[\s,:：，。、]|请问|请|for |帮我|把|将|一下|下|成|为|to |into |please |this:? |the following:? |from \w+ |how (?:do|can|would|should|could) (?:i|you|we|one|people) (?:say|write) )+"
 )
 _EDGE_TAIL: Final = lazy(r"(?:[\s,:：，。、?？!]|成|为|吧|谢谢|please|一下| to| into| for me)$")
 _PAGES: Final = lazy(
@@ -109,6 +115,8 @@ def target_language(norm: str, window: Span) -> SlotValue | None:
         weight = 0 if group == 6 else 1
         if best is None or weight > best[0]:
             best = (weight, NAMES[found.group(group)], found.span(group))
+    if best is None and (place := _IN_PLACE.search(norm, *window)):
+        return SlotValue(_PLACES[place.group(1)], place.span(1))  # how do you say it in Mexico
     return None if best is None else SlotValue(best[1], best[2])
 
 
@@ -168,7 +176,7 @@ def attendees(text: str, norm: str, window: Span, zh: bool) -> SlotValue | None:
 
 
 _SAID: Final = lazy(
-    rf"\b(?:say|write|pronounce|express|spell|call|called|is|are|put|mean|does|translate|what's|whats|people call|word for|for)\s+(.{{1,200}}?)\s+(?:called |mean |said )?(?:in|into|to) {EN_LANG}\b"
+    rf"\b(?:say|write|pronounce|express|spell|call|called|is|are|put|mean|does|translate|what's|whats|people call|word for|for)\s+(.{{1,200}}?)\s+(?:called |mean |said )?(?:in|into|to) (?:{EN_LANG}|{EN_PLACE})\b"
 )
 
 

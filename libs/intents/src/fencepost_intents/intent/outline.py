@@ -16,8 +16,10 @@ from typing import Final
 from fencepost_intents.intent import guards
 from fencepost_intents.intent.clauses import Clause
 from fencepost_intents.intent.cues import compiled
+from fencepost_intents.intent.leads import ABOUT, LEADS_ZH, OPENS_CALENDAR, VENUE, WEAK
 from fencepost_intents.intent.ledger_words import is_shared, reports_money
 from fencepost_intents.intent.requests import Cue, Outline, Request, Sighting
+from fencepost_intents.intent.strangers import is_stranger
 
 # Intents whose text goes on to the end, or to a strong joint with a new command.
 _SWALLOWS: Final = frozenset(("translate", "email.draft", "presentation.create", "document.ask"))
@@ -34,27 +36,6 @@ _CREATES: Final = frozenset(
 # What somebody asks for stands at the head or the end of a text; what lies between in a long one is pasted.
 _REACH: Final = 1500
 _MANY_AMOUNTS: Final = 20  # a clause with more is a price list or a paste
-_LEADS_ZH: Final = (
-    "请",
-    "帮我",
-    "麻烦",
-    "你",
-    "再",
-    "也",
-    "给我",
-    "并",
-    "和",
-    "然后",
-    "顺便",
-    "，",
-    " ",
-    "我",
-    "把",
-    "将",
-    "能",
-    "可以",
-    "记得",
-)
 
 
 def outline(masked: str, clauses: Sequence[Clause], seen: Sighting, zh: bool) -> Outline:
@@ -121,6 +102,12 @@ class _Reading:
             return
         start = clause.start if self.pending is None else self.pending
         self.pending = None
+        if (
+            last
+            and cue.intent == "reminder.create"
+            and OPENS_CALENDAR.match(self.masked[last.start : last.end].strip(" ,"))
+        ):
+            self.found.pop()  # open my calendar and add an event
         self.found.append(Request(cue.intent, start, clause.end, cue))
 
     def _is_no_wish(self, cue: Cue, clause: Clause, text: str) -> bool:
@@ -147,7 +134,7 @@ class _Reading:
         return cue.intent != last.intent or cue.intent in ("ledger.add", "reminder.change", "reminder.cancel")
 
     def _is_lead(self, head: str) -> bool:
-        return self.zh and all(any(head.startswith(lead) for lead in _LEADS_ZH) for _ in head[:1])
+        return self.zh and all(any(head.startswith(lead) for lead in LEADS_ZH) for _ in head[:1])
 
     def _plain(self, clause: Clause, text: str, last: Request | None) -> None:
         """A clause without a cue of its own."""
@@ -170,6 +157,7 @@ class _Reading:
             amounts
             and (last is None or last.intent == "ledger.add" or apart)
             and self._reports(told, amounts)
+            and not (last is None and self._is_amount_alone(clause))
         ):
             self._another_entry(clause, text, last)
             return
@@ -203,7 +191,7 @@ class _Reading:
         )
 
     def _reports(self, text: str, amounts: int) -> bool:
-        if amounts > _MANY_AMOUNTS:
+        if amounts > _MANY_AMOUNTS or VENUE.search(self.masked, 0, _REACH):
             return False
         return not guards.is_refused(text, self.zh) and reports_money(text, self.zh, amounts)
 
@@ -225,6 +213,15 @@ class _Reading:
             return False
         rest = self.masked[clause.start : inside[0][0]] + self.masked[inside[-1][1] : clause.end]
         return len(rest.strip(" ,.!。吧呢好了")) <= 3
+
+    def _is_amount_alone(self, clause: Clause) -> bool:
+        """Whether a text is nothing but an amount: that tells of no money spent."""
+        first = bisect_left(self.seen.amounts, (clause.start, 0))
+        inside = self.seen.amounts[first : first + 1]
+        if not inside or self.pending is not None:
+            return False
+        rest = self.masked[: inside[0][0]] + self.masked[inside[0][1] :]
+        return not ABOUT.sub("", rest).strip(" ,.!。?~")
 
     def _extend(self, clause: Clause) -> None:
         self.found[-1] = replace(self.found[-1], end=clause.end)
@@ -258,35 +255,16 @@ class _Reading:
             found = pattern.search(text)
             if found is not None and (best is None or at + found.start() < best.start):
                 best = Cue(intent, at + found.start(), at + found.end())
-        if best is None or best.intent != "reminder.create":
+        if best is None or is_stranger(best.intent, text, self.zh):
+            return None
+        if best.intent != "reminder.create":
             return best
         return self._checked(best, clause)
 
     def _checked(self, cue: Cue, clause: Clause) -> Cue | None:
         """Weak cues of a reminder (叫我, 记得, "remember to") need a time beside them."""
         word = self.masked[cue.start : cue.end]
-        weak = word.startswith(
-            (
-                "叫我",
-                "喊我",
-                "通知我",
-                "呼我",
-                "催我",
-                "记得",
-                "别忘",
-                "不要忘",
-                "勿忘",
-                "切记",
-                "remember to",
-                "帮我记",
-                "给我记",
-                "请记",
-                "记一下",
-                "记住",
-                "记着",
-                "记下",
-            )
-        )
+        weak = word.startswith(WEAK) or word == "提醒"
         if weak and not any(one in word for one in ("起床", "醒", "一声")):
             start = clause.start if self.pending is None else self.pending
             if not self._has_time_in(start, clause.end):

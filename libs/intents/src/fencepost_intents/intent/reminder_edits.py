@@ -20,13 +20,13 @@ _NOUNS: Final = lazy(
     r"(?:从|在)?(?:我的?)?(?:提醒事项|提醒|闹钟|闹铃|待办事项|待办|备忘录?|日程表?|日历|行事历)(?:上|里|中)?的?|\b(?:reminders?|alarms?|timers?|calendar|schedule|agenda|events?|to[- ]?do(?: list)?|list)\b"
 )
 _ZH_CHANGE: Final = lazy(
-    r"(?:改|推迟|延后|延迟|提前|挪|调整?|推后|顺延|变更|移|延|换|更改|修改)(?:到|成|为|至|晚|早|在)?"
+    r"(?:往|向)(?:后|前)(?:推|挪|延|调|移)|(?:改|推迟|延后|延迟|提前|挪|调整?|推后|顺延|变更|移|延|换|更改|修改)(?:到|成|为|至|晚|早|在)?"
 )
 _EN_CHANGE: Final = lazy(r"\b(?:to|until|till|by|back|forward|for|from now)\b")
-_EARLIER: Final = lazy(r"提前|早|\b(?:forward|earlier|sooner|ahead|up by)\b")
+_EARLIER: Final = lazy(r"提前|早|往前|向前|\b(?:forward|earlier|sooner|ahead|up by)\b")
 _VERBS: Final = lazy(
-    r"取消掉?|删除掉?|删掉|删了|删去|去掉|关掉|关闭|关了|移除|清空|清除|撤销|停掉|停止|不要了|把|将|掉|不用再?|别再?|不必再?|不需要再?|提醒我们?|我的|下一?个|一个|都|请|帮我|改(?:到|成|为|至|在)?|推迟(?:到)?|延后(?:到)?|提前(?:到)?|挪到?|调整?到?|修改|更改|一下|(?:的|了)$|"
-    r"\b(?:cancel|delete|remove|clear|erase|drop|dismiss|turn off|disable|take off|stop reminding me|stop reminding|stop|move|change|push|reschedule|postpone|delay|shift|update|edit|bring|modify|switch|snooze|adjust|my|the|that|this|all|of|about|for|to|back|forward|by|from|on|at|please|can you|could you|reminding me|me|i have|clear|wipe|cross|take|whole|set|until|a|an|up|out|off)\b"
+    r"(?:往|向)(?:后|前)(?:推|挪|延|调|移)|取消掉?|删除掉?|删掉|删了|删去|去掉|关掉|关闭|关了|移除|清空|清除|撤销|停掉|停止|不要了|把|将|掉|不用再?|别再?|不必再?|不需要再?|提醒我们?|我的|下一?个|一个|都|请|帮我|改(?:到|成|为|至|在)?|推迟(?:到)?|延后(?:到)?|提前(?:到)?|挪到?|调整?到?|修改|更改|一下|(?:的|了)$|"
+    r"\b(?:cancel|delete|remove|clear|erase|drop|dismiss|turn off|turn|off|switch|shut|disable|take off|will you|stop reminding me|stop reminding|stop|move|change|push|reschedule|postpone|delay|shift|update|edit|bring|modify|switch|snooze|adjust|my|the|that|this|all|of|about|for|to|back|forward|by|from|on|at|please|can you|could you|reminding me|me|i have|clear|wipe|cross|take|whole|set|until|a|an|up|out|off)\b"
 )
 
 

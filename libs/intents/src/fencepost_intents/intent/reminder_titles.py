@@ -18,7 +18,7 @@ _EVENT: Final = lazy(
     r"(?:会议|会面|电话会|碰头会|例会|面试|聚会|约会|见面|开会|会|日程|行程|活动|事件|meeting|appointment|appt|event|call with|conference|get-?together|lunch with|dinner with|interview|standup|1:1|one on one|one-on-one|calendar|schedule|agenda|diary|planner|schedule)$"
 )
 _CALENDAR: Final = lazy(
-    r"(?:加|添加|放|写|记|存|添)(?:到|进|入)|日历|日程|行事历|to[- ]?do list|calendar|schedule|agenda|diary|planner"
+    r"(?:加|添加|放|写|记|存|添)(?:到|进|入)|日历|日程|行事历|(?:to[- ]?do|chore|task|reminder) list|list of (?:things to do|tasks|chores)|calendar|schedule|agenda|diary|planner"
 )
 _ZH_VERB: Final = lazy(
     r"^(?:请|帮我|麻烦|给我|在?我?(?:的)?(?:日历|日程表?|行事历)(?:上|里|中)?|安排|预约|预定|创建|新建|添加|增加|加|设置?|定|约|组织|召集|建|记|放|一个|一场|个|场|一下|下|到|日历|日程|上|里|在|我的?|的|\s)+"
@@ -27,7 +27,7 @@ _EN_VERB: Final = lazy(
     r"^(?:(?:please|can you|could you|would you|i need you to|i need to|i want to|i'd like to|let's|hey|schedule|arrange|set up|setup|set|organize|plan|create|make|add|put|book|mark|save|enter|insert|pencil in|block off|block out|block|an?|the|my|our|me|new|up|in|calendar event|event|calendar|entry|for|called|titled|named|need|have|on|to|of|note)(?![\w'])[ :,]*)+"
 )
 _EN_PLACE: Final = lazy(
-    r"\b(?:(?:on|to|in|into|onto) (?:my |the |our )?(?:calendar|schedule|agenda|diary|to[- ]?do(?: list)?|planner))\b"
+    r"\b(?:(?:on|to|in|into|onto) (?:my |the |our )?(?:calendar|schedule|agenda|diary|to[- ]?do(?: list)?|(?:chore|task|reminder) list|list of (?:things to do|tasks|chores)|planner))\b"
 )
 _ZH_PLACE: Final = lazy(
     r"(?:加|添加|放|写|记|存)?(?:到|进|入|在)(?:我的?)?(?:日历|日程表?|行事历|备忘录|待办|清单)(?:事项|清单|列表)?(?:上|里|中)?"

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from fencepost_intents.money.currency import Place
-from fencepost_intents.money.reader import FoundAmount, open_reading, sign_of
+from fencepost_intents.money.reader import FoundAmount
+from fencepost_intents.money.values import open_reading, sign_of
 from fencepost_intents.numbers import Number
 from fencepost_intents.result import AmountResult
 from fencepost_intents.tokens import Tokens

@@ -6,11 +6,12 @@ Only amounts with a currency, or (in a ledger's sentence) plain numbers that cou
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Final
 
 from fencepost_intents.money.currency import Place, settle
+from fencepost_intents.money.values import open_reading, sign_of
 from fencepost_intents.numbers import Number
 from fencepost_intents.patterns import lazy
 from fencepost_intents.result import AmountResult
@@ -22,9 +23,15 @@ _SUFFIXED: Final = lazy(
     r"(?:(?P<half>h)|(?P<tenths>n)(?P<j>J)(?:(?P<hundredths>n)f?)?|(?P<cents>n)f|&?(?P<and>n)(?P<c>J)|(?P<rest>n)(?![uygmdckKCJ*hx/tzo%]))?"
 )
 _PREFIXED: Final = lazy(
-    r"(?P<unit>C)(?:t|!)?(?P<n>n)(?P<more>t(?P<high>n))?(?P<again>C)?(?:&?(?P<and>n)(?P<c>J))?"
+    r"(?P<unit>C)(?:t|!)?(?P<n>n)(?P<more>tC?(?P<high>n))?(?P<again>C)?(?:&?(?P<and>n)(?P<c>J))?"
 )
 _RANGE: Final = lazy(r"(?P<low>n)(?:K|C)?t(?P<n>n)(?P<unit>[CK])")
+_PAIRED: Final = lazy(r"(?P<unit>C)(?P<n>n)(?:t|&)(?P<again>C)?(?P<high>n)")
+_BETWEEN: Final = lazy(r"(?P<low>n)&(?P<n>n)(?P<unit>[CK])")
+_VAGUE: Final = lazy(r"(?:#n?|n#)(?P<unit>[CK])")
+_CENTS_BEHIND: Final = frozenset(
+    ("for", "on", "at", "to", "from", "today", "yesterday", "each", "total", "in", "this", "last")
+)
 _SMALL: Final = lazy(r"(?P<n>n)(?P<unit>J)(?:(?P<hundredths>n)f?(?![uygmdckKCJ]))?")
 _MEASURES: Final = frozenset("斤个件杯瓶本张次米平份箱袋天月年位人只条台部公小")
 _TENTH, _HUNDREDTH = Decimal("0.1"), Decimal("0.01")
@@ -47,7 +54,7 @@ def read_amounts(tokens: Tokens, norm: str, text: str, place: Place) -> list[Fou
     found: list[FoundAmount] = []
     at = 0
     while at < len(kinds):
-        one = _read(tokens, norm, text, at, place) if kinds[at] in "nC" else None
+        one = _read(tokens, norm, text, at, place) if kinds[at] in "nC#h" else None
         if one is None:
             at += 1
             continue
@@ -61,6 +68,16 @@ def read_amounts(tokens: Tokens, norm: str, text: str, place: Place) -> list[Fou
 
 
 def _read(tokens: Tokens, norm: str, text: str, at: int, place: Place) -> FoundAmount | None:
+    between = tokens.kinds[at - 1 : at] == "F" and norm.startswith("between", tokens.starts[at - 1])
+    if found := _VAGUE.match(tokens.kinds, at):
+        return _vague(tokens, norm, text, found, place)
+    if tokens.kinds[at] == "h":
+        return _half_unit(tokens, norm, text, at, place)
+    if between and (found := _PAIRED.match(tokens.kinds, at) or _BETWEEN.match(tokens.kinds, at)):
+        low, high = ("n", "high") if tokens.kinds[at] == "C" else ("low", "n")
+        pair = (_number(tokens, found, low), _number(tokens, found, high))
+        unit = tokens.values[found.start("unit")]
+        return _finish(tokens, norm, text, found.span(), Decimal(0), unit, place, pair)
     if tokens.kinds[at] == "C":
         found = _PREFIXED.match(tokens.kinds, at)
         return None if found is None else _prefixed(tokens, norm, text, found, place)
@@ -73,6 +90,37 @@ def _read(tokens: Tokens, norm: str, text: str, at: int, place: Place) -> FoundA
     return None
 
 
+def _vague(tokens: Tokens, norm: str, text: str, found: re.Match[str], place: Place) -> FoundAmount | None:
+    """几十块, 十几块, 百八十块: some amount that the words don't tell."""
+    if (
+        tokens.kinds[found.start()] == "#"
+        and tokens.values[found.start()] != "vague"
+        and len(found.group()) < 3
+    ):
+        return None  # 几块 is asked for more often than said
+    unit = tokens.values[found.start("unit")]
+    one = _finish(tokens, norm, text, found.span(), Decimal(0), unit, place)
+    return replace(one, amount=replace(one.amount, value=None))
+
+
+def _half_unit(tokens: Tokens, norm: str, text: str, at: int, place: Place) -> FoundAmount | None:
+    """半块钱."""
+    if tokens.kinds[at + 1 : at + 2] != "K" or not norm.startswith("钱", tokens.ends[at + 1] - 1):
+        return None
+    if tokens.kinds[at - 1 : at] in ("n", "K", "C") and at:
+        return None
+    return _finish(tokens, norm, text, (at, at + 2), Decimal("0.5"), tokens.values[at + 1], place)
+
+
+def _a_buck(tokens: Tokens, norm: str, text: str, at: int, place: Place) -> FoundAmount | None:
+    """ "a buck fifty", "a dollar twenty": one and so many hundredths."""
+    cents: Number = tokens.values[at + 1]
+    if tokens.kinds[at - 1 : at] != "a" or not at or not cents.is_int or not 1 <= cents.value <= 99:
+        return None
+    value = 1 + cents.value * _HUNDREDTH
+    return _finish(tokens, norm, text, (at - 1, at + 2), value, tokens.values[at], place)
+
+
 def _number(tokens: Tokens, found: re.Match[str], name: str) -> Any:
     start = found.start(name)
     return tokens.values[start] if start >= 0 else None
@@ -82,6 +130,8 @@ def _prefixed(tokens: Tokens, norm: str, text: str, found: re.Match[str], place:
     number: Number = _number(tokens, found, "n")
     first, last = found.start(), found.end()
     currency = tokens.values[first]
+    if norm[tokens.starts[first] : tokens.ends[first]] in ("buck", "dollar", "euro", "quid"):
+        return _a_buck(tokens, norm, text, first, place)
     if found.group("again"):
         again = tokens.values[found.start("again")]
         if again != currency and not (currency == "$" and again.endswith("D")) and currency != "¥":
@@ -142,6 +192,8 @@ def _rest(tokens: Tokens, norm: str, found: re.Match[str]) -> Decimal | None:
     apart.
     """
     at = found.start("rest")
+    if norm[tokens.ends[at - 1] - 1].isascii() and norm[tokens.ends[at - 1] - 1].isalpha():
+        return _cents_behind(tokens, norm, at)
     if tokens.starts[at] != tokens.ends[at - 1] or tokens.kinds[at - 1] not in "KC":
         return None
     if tokens.kinds[at - 1] == "C" and norm[tokens.starts[at - 1]] not in "元圆":
@@ -154,6 +206,22 @@ def _rest(tokens: Tokens, norm: str, found: re.Match[str]) -> Decimal | None:
     if number.width >= 2 and number.value < 100 and (number.digits or number.value < 10 or number.value > 10):
         return number.value * _HUNDREDTH
     return number.value * _TENTH if number.value < 10 else None
+
+
+def _cents_behind(tokens: Tokens, norm: str, at: int) -> Decimal | None:
+    """ "12 dollars 50": two digits at the end, or before a word that tells what for."""
+    number: Number = tokens.values[at]
+    kind = tokens.kinds[at + 1 : at + 2]
+    apart = kind in ("", ",", "s", "@") or (kind == "." and tokens.values[at + 1] in _CENTS_BEHIND)
+    words = norm[tokens.starts[at - 1] : tokens.ends[at - 1]] in (
+        "dollars",
+        "bucks",
+        "euros",
+        "pounds",
+        "quid",
+    )
+    fits = number.is_int and number.low is None and 10 <= number.value <= 99
+    return number.value * _HUNDREDTH if apart and words and fits else None
 
 
 def _small(tokens: Tokens, norm: str, text: str, found: re.Match[str], place: Place) -> FoundAmount | None:
@@ -204,44 +272,3 @@ def _unit_word(tokens: Tokens, norm: str, spot: tuple[int, int]) -> str:
         if tokens.kinds[at] in "CKJ":
             return norm[tokens.starts[at] : tokens.ends[at]]
     return ""
-
-
-def open_reading(
-    value: Decimal, number: Number, place: Place, vague: bool
-) -> tuple[Decimal, tuple[Decimal, ...]]:
-    """The value, or both readings where 3.350 may be three and a bit or three thousand."""
-    if number.low is not None:
-        return value, (number.low, number.value)
-    if vague:
-        return value, (value,)
-    if not number.readings or value != number.value:
-        return value, ()
-    with_comma = "," in number.integral_text
-    if with_comma:
-        return (number.readings[1] if place.comma_is_decimal else value), ()
-    if place.comma_is_decimal:
-        return number.readings[1], ()
-    return value, number.readings
-
-
-def sign_of(norm: str, start: int, end: int) -> tuple[int, int, bool]:
-    """Whether a minus, 负, or an accountant's brackets make it negative; the span grows to hold them."""
-    before = norm[start - 1 : start]
-    if before in ("-", "+") and before and not norm[start - 2 : start - 1].isalnum():
-        return start - 1, end, before == "-"
-    if before == "负":
-        return start - 1, end, True
-    if norm[max(0, start - 6) : start] in ("minus ",):
-        return start - 6, end, True
-    if before == "(" and norm[end : end + 1] == ")":
-        return start - 1, end + 1, True
-    inner = norm[start:end]
-    return (
-        start,
-        end,
-        len(inner) > 1
-        and "-" in inner[:4]
-        and inner[0] in "$€£¥₩₹"
-        and inner.count("-") == 1
-        and inner[1] == "-",
-    )

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 from fencepost_intents.numbers import Number
@@ -85,6 +86,16 @@ def _zh_minutes_said(hour: Any, minute: Any) -> Clock | None:
     return None if number is None else _at(hour, number)
 
 
+def _zh_seconds(hour: Any, minute: Any, second: Any, unit: Any) -> Clock | None:
+    clock, number = _zh_minutes_said(hour, minute), _int(second, 0, 59)
+    return None if clock is None or number is None or unit != "second" else replace(clock, second=number)
+
+
+def _after_base(minutes: Any, base: Any) -> Clock | None:
+    """ "ten after 4pm"."""
+    return _past_base(minutes, base) if _int(minutes, 5, 25) in (5, 10, 15, 20, 25) else None
+
+
 def _zh_quarters(hour: Any, quarters: Any) -> Clock | None:
     number = _int(quarters, 1, 3)
     return None if number is None else _at(hour, 15 * number)
@@ -147,7 +158,14 @@ def _en_quarter_to(hour: Any) -> Clock | None:
 def _en_to(minutes: Any, hour: Any) -> Clock | None:
     # "9 to 10" is a range, "ten to nine" a time: spelt out, or with the word minutes.
     number = _int(minutes, 1, 29)
-    if number not in (5, 10, 20, 25) or minutes.digits or _int(hour, 1, 12) is None or hour.digits:
+    spelt = isinstance(minutes, Number) and minutes.width >= 3  # 五到六点 is a range
+    if (
+        not spelt
+        or number not in (5, 10, 20, 25)
+        or minutes.digits
+        or _int(hour, 1, 12) is None
+        or hour.digits
+    ):
         return None
     return _minus(hour, number)
 
@@ -234,14 +252,14 @@ def _noon(part: Any) -> Clock | None:
 _PLAIN: Final = lazy(r"(n)(n)?" + _BARE)
 _Build = Callable[..., "Clock | None"]
 _TABLE: Final[tuple[tuple[str, _Build], ...]] = (
-    (r"(n)ch", _zh_half), (r"(n)c(n)k", _zh_quarters), (r"(n)c(n)f(?![KCJ])", _zh_minutes_said),
+    (r"(n)c(x)", _half_of), (r"(n)c(n)f(n)(u)", _zh_seconds), (r"(n)A([TP])", _after_base), (r"(n)ch", _zh_half), (r"(n)c(n)k", _zh_quarters), (r"(n)c(n)f(?![KCJ])", _zh_minutes_said),
     (r"(n)c~(n)f", _short_of), (r"(n)c(n)(?![ugKCJhycmdk$z%])", _zh_minutes), (r"~(n)f(n)c", _zh_short),
     (r"~(n)k(n)c", _zh_short_quarter), (r"(n)(?=c)(c)?", _zh),
     (r"(T)c?(x)?", _literal), (r"S([TP])", _half_past_base), (r"kp([TP])", _quarter_past_base), (r"akp([TP])", _quarter_past_base), (r"k[tB]([TP])", _quarter_to_base), (r"ak[tB]([TP])", _quarter_to_base), (r"(n)p([TP])", _past_base), (r"S(n)(?:(?=x)(x))?", _en_half_past),
     (r"(n)(u)p(n)" + _BARE, _en_minutes_past), (r"(n)(u)[tB](n)" + _BARE, _en_minutes_to), (r"(n)p(n)" + _BARE, _en_past),
     (r"kp(n)", _en_quarter_past), (r"akp(n)", _en_quarter_past), (r"k[tB](n)", _en_quarter_to),
     (r"ak[tB](n)", _en_quarter_to), (r"(n)(n)(x)", _half_of_minutes), (r"(n)(x)", _half_of), (r"(n)t(n)" + _BARE, _en_to),
-    (r"(P)", _noon), (r"@s?(n)(n)(x)", _half_of_minutes), (r"@s?(n)(x)", _half_of), (r"@s?(n)(n)" + _BARE, _bare), (r"@s?(n)" + _BARE, _bare),
+    (r"(P)", _noon), (r"@s?(n)(n)(x)", _half_of_minutes), (r"@s?(n)(x)", _half_of), (r"@s?(n)(n)" + _BARE, _bare), (r"@s?(n)(?!p[TPn]|A[TP]|cx)" + _BARE, _bare),
 )  # fmt: skip
 _RULES: Final[dict[str, tuple[tuple[re.Pattern[str], _Build], ...]]] = {}
 for _source, _build in _TABLE:

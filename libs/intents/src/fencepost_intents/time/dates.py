@@ -184,6 +184,13 @@ def shift_day(day: date, count: int, unit: str, setting: Setting) -> date:
             return day + timedelta(days=count * {"day": 1, "week": 7, "fortnight": 14}[unit])
 
 
+def _beside(setting: Setting, weekday: int, base: DateSpec, sign: int) -> Readings:
+    """The nearest such weekday before (or after) a day."""
+    day = days_of(base, setting)[0].first
+    gap = (sign * (weekday - day.weekday()) - 1) % 7 + 1
+    return one_day(day + timedelta(days=sign * gap))
+
+
 def _nth(setting: Setting, n: int, weekday: int, month: DateSpec) -> Readings:
     """The nth weekday (or, weekday -1, the nth day) of a month."""
     found: list[Days] = []
@@ -279,7 +286,7 @@ def _next_n(setting: Setting, count: int, unit: str) -> Readings:
 
 OPERATIONS: Final[dict[str, Callable[..., Readings]]] = {
     "day": _day, "ymd": _ymd, "slash": _slash, "dom": _day_of_month, "month_day": _month_day, "lunar": _lunar,
-    "holiday": _holiday, "shifted": _shifted, "weekday": weekdays.weekday, "week_weekday": weekdays.week_weekday,
+    "holiday": _holiday, "shifted": _shifted, "beside": _beside, "weekday": weekdays.weekday, "week_weekday": weekdays.week_weekday,
     "next_weekday": weekdays.next_weekday, "last_weekday": weekdays.last_weekday, "this_weekday": weekdays.this_weekday,
     "coming_weekday": weekdays.coming_weekday, "nth": _nth, "check_weekday": _check_weekday, "week": periods.week, "month": periods.month,
     "named_month": periods.named_month, "quarter": periods.quarter, "named_quarter": periods.named_quarter, "year": periods.year,

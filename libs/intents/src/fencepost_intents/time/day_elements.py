@@ -42,12 +42,23 @@ class DayElements(Cursor):
             if spec[0] not in ("ymd", "slash", "dom", "month_day"):
                 return None
             spec = ("check_weekday", spec, expr.date[1])
-        if spec[0] == "weekday":
+        if spec[0] == "weekday" and (beside := self._beside(spec, end)):
+            spec, end = beside
+        elif spec[0] == "weekday":
             spec, end = self._row_of_weekdays(spec, end)
         expr.date = spec
         if part and expr.part is None:
             expr.part = part
         return self._shift(expr, end)
+
+    def _beside(self, spec: DateSpec, at: int) -> tuple[DateSpec, int] | None:
+        """ "the Monday before Christmas", "the Friday after Thanksgiving"."""
+        if self.kinds[at : at + 1] not in ("A", "B") or not self._is_latin(at):
+            return None
+        day = read_day(self.tokens, at + 1)
+        if day is None or day[0][0] not in ("holiday", "past_holiday"):
+            return None
+        return ("beside", spec[1], day[0], -1 if self.kinds[at] == "B" else 1), day[1]
 
     def _row_of_weekdays(self, spec: DateSpec, end: int) -> tuple[DateSpec, int]:
         """ "Monday, Wednesday and Friday", without every: each is a reading."""

@@ -59,16 +59,17 @@ def nth_of(n: Any, weekday: Any, prefix: Any, unit: Any) -> DateSpec | None:
     return ("nth", n, weekday, ("month", steps)) if unit == "month" else None
 
 
-def nth_of_month(n: Any, weekday: Any, month: Any) -> DateSpec | None:
-    return ("nth", n, weekday, ("named_month", month))
+def nth_of_month(n: Any, weekday: Any, month: Any, year: Any = None) -> DateSpec | None:
+    base = ("named_month", month) if year is None else en_month_year(month, year)
+    return ("nth", n, weekday, base) if base else None
 
 
 def last_of(prefix: Any, weekday: Any, inner: Any, unit: Any) -> DateSpec | None:
     return nth_of(-1, weekday, inner, unit) if prefix == "last" else None
 
 
-def last_of_month(prefix: Any, weekday: Any, month: Any) -> DateSpec | None:
-    return nth_of_month(-1, weekday, month) if prefix == "last" else None
+def last_of_month(prefix: Any, weekday: Any, month: Any, year: Any = None) -> DateSpec | None:
+    return nth_of_month(-1, weekday, month, year) if prefix == "last" else None
 
 
 def last_day_of(prefix: Any, day: Any, inner: Any, unit: Any) -> DateSpec | None:
@@ -135,6 +136,11 @@ def rel_quarter_word(prefix: Any) -> DateSpec | None:
 
 def quarter_word(n: Any) -> DateSpec | None:
     return ("named_quarter", n) if 1 <= n <= 4 else None
+
+
+def quarter_year(n: Any, year: Any) -> DateSpec | None:
+    number = int_in(year, 1900, 2200)
+    return ("named_quarter", n, number) if number and 1 <= n <= 4 else None
 
 
 def edge_quarter(edge: str) -> DateSpec:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from fencepost_intents.literals import full_year
 from fencepost_intents.numbers import Number
 from fencepost_intents.time.model import DateSpec
 
@@ -38,11 +39,11 @@ def int_in(value: Any, low: int, high: int) -> int | None:
 
 def year_of(value: Any) -> int | None:
     if isinstance(value, Number) and value.low is not None and value.width == 2:
-        return 2000 + 10 * int(value.low) + int(value.value)  # 二六年
+        return full_year(10 * int(value.low) + int(value.value))  # 二六年
     number = int_in(value, 0, 2200)
     if number is None or not (number >= 1900 or value.width == 2):
         return None
-    return number if number >= 1900 else 2000 + number
+    return number if number >= 1900 else full_year(number)
 
 
 def year_month_day(year: Any, month: Any, day: Any) -> DateSpec | None:
@@ -119,6 +120,21 @@ def third(third: Any) -> DateSpec | None:
 def month_nth(month: Any, n: Any, weekday: Any) -> DateSpec | None:
     base = month_alone(month)
     return ("nth", n, weekday, base) if base else None
+
+
+def year_month_nth(year: Any, month: Any, n: Any, weekday: Any) -> DateSpec | None:
+    """2027年五月最后一个星期一, 2027年五月第三天."""
+    return _nth(year_month(year, month), n, weekday)
+
+
+def rel_year_month_nth(years: int, month: Any, n: Any, weekday: Any) -> DateSpec | None:
+    return _nth(rel_year_month(years, month), n, weekday)
+
+
+def _nth(base: DateSpec | None, n: Any, weekday: Any) -> DateSpec | None:
+    if base is None or not (weekday == "day" or isinstance(weekday, int)):
+        return None
+    return ("nth", n, -1 if weekday == "day" else weekday, base)
 
 
 def month_nth_day(month: Any, n: Any, unit: Any) -> DateSpec | None:

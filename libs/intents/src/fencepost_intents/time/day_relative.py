@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from fencepost_intents.time.day_numbers import CALENDAR_UNITS, DAY_UNITS, EN_PREFIX, EN_WEEKDAY, int_in
+from fencepost_intents.time.day_numbers import (
+    CALENDAR_UNITS,
+    DAY_UNITS,
+    EN_PREFIX,
+    EN_WEEKDAY,
+    int_in,
+    year_of,
+)
 from fencepost_intents.time.model import DateSpec
 
 
@@ -90,6 +97,24 @@ def lunar_number(month: Any, day: Any) -> DateSpec | None:
 def rel_lunar(years: Any, month: Any, day: Any) -> DateSpec | None:
     number, days = int_in(month, 1, 12), int_in(day, 1, 30)
     return None if number is None or days is None else ("lunar", number, days, years)
+
+
+def year_lunar(year: Any, month: Any, day: Any) -> DateSpec | None:
+    """2027年农历正月初一, 农历2026年十月初一."""
+    years = year_of(year)
+    base = lunar_named(month, day) if isinstance(month, int) else lunar_number(month, day)
+    return None if years is None or base is None else (*base, None, years)
+
+
+def year_quarter(year: Any, n: Any, unit: Any) -> DateSpec | None:
+    years, base = year_of(year), quarter_(n, unit)
+    return None if years is None or base is None else (*base, years)
+
+
+def holiday_of_year(name: Any, prefix: Any, unit: Any) -> DateSpec | None:
+    """ "Thanksgiving of next year"."""
+    steps = EN_PREFIX.get(prefix, prefix)
+    return ("holiday", name, steps) if unit == "year" and isinstance(steps, int) and name != "*" else None
 
 
 def holiday_shift(name: Any, side: Any, count: Any, unit: Any) -> DateSpec | None:

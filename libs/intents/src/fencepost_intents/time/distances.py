@@ -71,6 +71,13 @@ class Distances(Cursor):
         expr.duration = duration
         return end
 
+    def _days_on(self, expr: Expr, at: int) -> int | None:
+        """三日后: three days on, not after the third."""
+        count = self.tokens.values[at]
+        if self.norm[self.tokens.starts[at + 1]] != "日" or not count.is_int or count.low is not None:
+            return None
+        return self._set_relative(expr, Duration((("day", count.value),)), "after", at + 3)
+
     def _set_relative(self, expr: Expr, duration: Duration, mode: str, end: int) -> int:
         if duration.has_clock:
             expr.duration = duration

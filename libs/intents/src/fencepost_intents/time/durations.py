@@ -70,7 +70,7 @@ def _term(tokens: Tokens, found: re.Match[str], later: bool) -> tuple[list[tuple
         return None
     if found.group("unit") == "m" and "g" not in (found.group("mid") or ""):
         return None  # 三月 is March, 三个月 three months
-    if found.group("unit") == "y" and count >= 1900:
+    if found.group("unit") == "y" and count >= 1000:
         return None
     if "h" in (found.group("mid") or "") or found.group("tail"):
         count += _HALF

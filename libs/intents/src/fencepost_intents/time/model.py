@@ -53,7 +53,10 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Recurrence:
-    """freq and interval of RFC 5545, the days it falls on, its times of day, start, end, exceptions."""
+    """freq and interval of RFC 5545, the days it falls on, its times of day, start, end, exceptions.
+
+    times: how many a day, where that is said ("twice a day"): then as many times of day must be known.
+    """
 
     freq: str
     interval: int = 1
@@ -65,6 +68,7 @@ class Recurrence:
     other_interval: int | None = None
     set_pos: int | None = None
     count: int | None = None
+    times: int = 0
 
 
 @dataclass(slots=True)

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 
 from fencepost_intents.time.dates import days_of
-from fencepost_intents.time.halves import hours_of, is_open
+from fencepost_intents.time.halves import Hour, hours_of, is_open
 from fencepost_intents.time.model import Clock, Days, Expr, Setting, Unreadable
 from fencepost_intents.time.zones import on_clock
 
+_SMALL_HOURS = 5  # until then the day before isn't over for who is still up
 Moment = tuple[datetime, tuple[str, ...]]  # an instant and what was inferred for it
 
 
@@ -29,9 +30,22 @@ def moments(expr: Expr, clock: Clock, setting: Setting) -> list[Moment]:
             raise Unreadable("a time of day in a longer period")
         for hour, note in hours:
             found += _wall(day.first, hour, clock, (*day.notes, *_notes(note)), setting)
+    if setting.reference.hour < _SMALL_HOURS:
+        found = [*_before_sleep(expr, clock, hours, setting), *found]
     if setting.direction > 0:
         found = _prefer_ahead(found, days, clock, expr.part, setting)
     return found
+
+
+def _before_sleep(expr: Expr, clock: Clock, hours: Sequence[Hour], setting: Setting) -> list[Moment]:
+    """Said after midnight: 明早 may be the morning ahead, and 今晚三点 the night that isn't over."""
+    part = clock.part or expr.part
+    day, hour = setting.today, hours[0][0]
+    if expr.date == ("day", 1) and part == "morning" and len(hours) == 1:
+        return _wall(day, hour, clock, ("the morning ahead",), setting)
+    if expr.date == ("day", 0) and part in ("evening", "night") and 24 < hour < 24 + _SMALL_HOURS + 2:
+        return _wall(day, hour - 24, clock, ("the night that is not over",), setting)
+    return []
 
 
 def _notes(*notes: str) -> tuple[str, ...]:

@@ -5,17 +5,44 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from fencepost_intents.patterns import lazy
 from fencepost_intents.time.cursor import Cursor
+from fencepost_intents.time.day_numbers import int_in
 from fencepost_intents.time.model import Expr
 
 # Kinds behind a number that make it something else than a day.
+_MONTH_ROW: Final = lazy(r"s*([no])[t&]s*([no])s*(?:(M)|(U)(?!\.))(?:,?(n)(?![ugkKCJ%x]))?")
+_ZH_MONTHS: Final = lazy(r"(n)t(n)m(?![nio])")
 _NO_DAY: Final = frozenset("cxudmygkKCJf%Pts")
+
+_COUNTED: Final = frozenset("人件份位名张本杯次条只台辆套块折倍成度")
+_ROW_STARTS: Final = frozenset(("weekday", "week_weekday", "ymd", "dom", "day"))
 
 
 class Ranges(Cursor):
     """Reads the second end of an expression."""
 
     __slots__ = ()
+
+    def _shared_month(self, expr: Expr, at: int) -> int | None:
+        """ "from 13 to 15 July", "between the 5th and 9th of June", 十一至十二月: one month for both."""
+        if found := _ZH_MONTHS.match(self.kinds, at):
+            months = [int_in(self.tokens.values[found.start(group)], 1, 12) for group in (1, 2)]
+            if None in months or self._is_latin(found.end() - 1):
+                return None
+            expr.date, expr.date_end = ("named_month", months[0]), ("named_month", months[1])
+            return found.end()
+        found = _MONTH_ROW.match(self.kinds, at)
+        if found is None or ("&" in found.group() and not expr.ranged):
+            return None
+        values = [self.tokens.values[found.start(group)] for group in (1, 2)]
+        days = [int_in(value, 1, 31) for value in values]
+        month = self.tokens.values[found.start(3) if found.group(3) else found.start(4)]
+        year = int_in(self.tokens.values[found.start(5)], 1900, 2200) if found.group(5) else None
+        if None in days or (found.group(5) and year is None):
+            return None
+        expr.date, expr.date_end = ("ymd", year, month, days[0]), ("ymd", year, month, days[1])
+        return found.end()
 
     def _range(self, expr: Expr, at: int) -> int:
         """到 / to: a second day or clock ends a span."""
@@ -48,6 +75,8 @@ class Ranges(Cursor):
         kind, following = self.kinds[at : at + 1], self.kinds[at + 1 : at + 2]
         if kind not in ("n", "o") or not kind or expr.clock or expr.date is None or following in _NO_DAY:
             return None
+        if not self._is_latin(at - 1):
+            return self._bare_day_zh(expr, at)
         if expr.date[0] not in ("ymd", "dom") or not self._is_latin(at):
             return None
         day = self.tokens.values[at]
@@ -57,10 +86,24 @@ class Ranges(Cursor):
         expr.date_end = ("dom", number)
         return at + 1
 
+    def _bare_day_zh(self, expr: Expr, at: int) -> int | None:
+        """星期三到五, 三月十三到十五: a number that counts nothing is a day like the one before."""
+        value, end = self.tokens.values[at], self.tokens.ends[at]
+        if expr.date is None or self.norm[end : end + 1] in _COUNTED:
+            return None
+        if expr.date[0] == "weekday" and (day := int_in(value, 1, 6)):
+            expr.date_end = ("weekday", day - 1)
+            return at + 1
+        if expr.date[0] == "ymd" and (day := int_in(value, 1, 31)) and day > expr.date[3]:
+            expr.date_end = ("dom", day)
+            return at + 1
+        return None
+
     def _weekday_row(self, expr: Expr, other: Expr) -> bool:
         """周一到周五每天九点: the repetition was read with the second weekday."""
-        days = (expr.date, other.date)
-        if expr.clock or expr.recurrence or not all(day and day[0] == "weekday" for day in days):
+        if expr.date is None or other.date is None or expr.clock or expr.recurrence:
+            return False
+        if expr.date[0] not in _ROW_STARTS or other.date[0] not in ("weekday", "ymd", "dom"):
             return False
         expr.date_end, expr.recurrence = other.date, other.recurrence
         expr.clock, expr.part, expr.more_clocks = other.clock, other.part, other.more_clocks

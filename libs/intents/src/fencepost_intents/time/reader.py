@@ -73,7 +73,7 @@ class _Reader(Tails, Ranges, Distances, DayElements):
             if found is not None:
                 found.leftover = found.leftover or self._left_over(found, found.last)
             return found
-        end = self._whole(expr, at)
+        end = self._shared_month(expr, at) or self._whole(expr, at)
         if end == at:
             return None
         expr.last = end
@@ -146,18 +146,29 @@ class _Reader(Tails, Ranges, Distances, DayElements):
                 kind = self.kinds[start : start + 1]
                 glue = (
                     kind in ("s", "(", ")", "@")
-                    or (kind == "," and self._may_join(expr))
+                    or (kind == "," and self._may_join(expr, start))
+                    or (kind == "4" and expr.date and self.kinds[start + 1 : start + 2] == "T")
                     or (kind == "I" and self._is_latin(start))
                 )
+                if kind == "F" and self._range_follows(expr, start):
+                    glue = expr.ranged = True
                 if not kind or not glue or start - end > 2:
                     return end
                 start += 1
             else:
                 return end
 
-    def _may_join(self, expr: Expr) -> bool:
-        """A comma joins "Friday, March 6, 9am"; after a whole day and time it parts."""
-        return not (expr.date and expr.clock) or expr.recurrence is not None
+    def _range_follows(self, expr: Expr, at: int) -> bool:
+        """Thursday from 9:30 to 11, 明天从三点到五点: a range of hours behind its day."""
+        following = self.kinds[at + 1 : at + 5]
+        dated = (expr.date is not None or expr.recurrence is not None) and expr.clock is None
+        return dated and following.startswith(("T", "nt", "n&T", "n&n", "nct", "Pnc", "PT"))
+
+    def _may_join(self, expr: Expr, at: int) -> bool:
+        """A comma joins "Friday, March 6, 9am"; else it parts but for a weekday's date."""
+        if expr.date and expr.clock and expr.recurrence is None:
+            return expr.date[0] == "weekday" and self.kinds[at + 1 : at + 2] in ("M", "U", "L")
+        return True
 
     def _element(self, expr: Expr, at: int) -> int | None:
         """One element at a token, put into the expression; the token after it."""
@@ -197,6 +208,8 @@ class _Reader(Tails, Ranges, Distances, DayElements):
 
     def _counted_or_day(self, expr: Expr, at: int, kind: str) -> int | None:
         following = self.kinds[at + 1 : at + 2]
+        if self.kinds[at : at + 3] == "ndA" and not expr.date and (reached := self._days_on(expr, at)):
+            return reached
         if kind == "n" and following in ("y", "m", "d", "X", "x") and (reached := self._day(expr, at)):
             return reached
         unit = self.tokens.values[at]
@@ -233,7 +246,10 @@ class _Reader(Tails, Ranges, Distances, DayElements):
             return True
         if following[:1] == "P" and self._is_latin(at + 1):
             return True
-        return following[:1] == "D" and self._is_latin(at + 1) and self.tokens.values[at + 1][1] is not None
+        if following[:1] != "D" or not self._is_latin(at + 1):
+            return False
+        number = self.tokens.values[at]
+        return self.tokens.values[at + 1][1] is not None or (number.digits and number.width >= 3)
 
     def _recurrence(self, expr: Expr, at: int) -> int | None:
         found = read_recurrence(self.tokens, at)

@@ -19,6 +19,7 @@ from fencepost_intents.time.durations import whole_units
 from fencepost_intents.time.halves import hours_of
 from fencepost_intents.time.model import Expr, Recurrence, Setting, Unreadable
 from fencepost_intents.time.recur_rules import DAYS
+from fencepost_intents.time.spans import end_day
 from fencepost_intents.time.zones import on_clock
 
 _SUB_DAILY: Final = {"HOURLY": 3600, "MINUTELY": 60, "SECONDLY": 1}
@@ -32,7 +33,10 @@ def resolve_recurrence(expr: Expr, setting: Setting, blank: TimeResult) -> TimeR
     """
     assert expr.recurrence is not None
     rule, start = _merged(expr, expr.recurrence, setting)
-    if expr.date is not None and not days_of(expr.date, setting)[0].is_day and expr.until is None:
+    if expr.date is not None and expr.date_end is not None and rule.freq == "DAILY" and expr.until is None:
+        last = end_day(expr.date_end, start, setting)
+        expr = replace(expr, until=("ymd", last.year, last.month, last.day))  # 下周一至周五每天
+    elif expr.date is not None and not days_of(expr.date, setting)[0].is_day and expr.until is None:
         expr = replace(expr, until=expr.date)  # 这个月每天: to the end of the month
     if rule.count is not None:
         expr = replace(expr, count=rule.count)
@@ -67,6 +71,8 @@ def _doubt(expr: Expr, rule: Recurrence, setting: Setting) -> str | None:
     """What must be asked before the rule can be taken as meant."""
     if ("holidays",) in expr.except_dates and not setting.holidays.off:
         return "public holidays are not known here, so they can't be taken out"
+    if rule.times > 1 and expr.clock is not None and rule.times != 1 + len(expr.more_clocks):
+        return f"{rule.times} times a day, but not as many times of day are said"
     named = rule.by_day or rule.by_month_day or rule.by_month or expr.date or expr.starts
     if expr.clock is not None and rule.freq in ("WEEKLY", "MONTHLY", "YEARLY") and not named:
         return "which day is not said"
@@ -161,6 +167,9 @@ def _result(
             notes = (*notes, f"the clocks skip {first:%H:%M} on {first.date()}, so it is {at:%H:%M} then")
             following = occurs.after(first) or first
             anchor = on_clock(following, setting.tz)[-1].isoformat()
+    if expr.clock_end is not None:
+        ends = hours_of(expr.clock_end, expr.clock_end.part or expr.part, setting.hint)[0][0] % 24
+        notes = (*notes, f"each time until {ends:02}:{expr.clock_end.minute:02}")
     workday_note = (
         ("working days are Monday to Friday; public holidays are not taken out",) if rule.workdays else ()
     )

@@ -134,10 +134,6 @@ def _half_unit(unit: str) -> Recurrence | None:
     return {"hour": Recurrence("MINUTELY", 30), "year": Recurrence("MONTHLY", 6)}.get(unit)
 
 
-def _half_month_or_year() -> Recurrence | None:
-    return Recurrence("MONTHLY", 6)
-
-
 def _n_months(count: Any) -> Recurrence | None:
     return _n_units(count, "month")
 
@@ -267,6 +263,8 @@ def _unit_day_year(unit: str, day: Any, month: Any) -> Recurrence | None:
 
 def _word(value: tuple[Any, ...]) -> Recurrence:
     freq, interval, part, *days = value
+    if isinstance(part, int):
+        return Recurrence(freq, interval, times=part)  # twice a day
     return Recurrence(freq, interval, tuple(DAYS[day] for day in days[0]) if days else (), part=part)
 
 
@@ -281,14 +279,14 @@ _TABLE: Final[tuple[tuple[str, _Build], ...]] = (
     (r"Rg?ms*(o)(W)", _nth_weekday), (r"Rg?ms*(o)(u)", _nth_day), (r"Rg?ms*(n)d", _month_day), (r"Rg?(X)", _month_edge),
     (r"R(n)gms*(n)d", _n_month_day), (r"R(n)gm", _n_months), (r"Rg?ms*(X)", _month_edge),
     (r"Rg?m", lambda: Recurrence("MONTHLY")), (r"Rys*(n)m(n)d?", _year_day), (r"Ry", lambda: Recurrence("YEARLY")),
-    (r"R(n)d", _month_day), (r"R(n)m(n)d", _year_day), (r"Rhs?[ag]?(u)", _half_unit), (r"Rhy", _half_month_or_year),
+    (r"R(n)d", _month_day), (r"R(n)m(n)d", _year_day), (r"Rhs?[ag]?(u)", _half_unit), (r"Rhy", lambda: Recurrence("MONTHLY", 6)),
     (r"R(n)g?(u)s*(W)", _n_unit_weekday), (r"R(n)g?(u)", _n_units),
     (r"Rg?(u)s*(W)", _unit_weekday), (r"R(u)s*(o)(?!s*[MU])", _unit_month_day), (r"R(u)s*([MU])s?([on])", _unit_year_day),
     (r"R(u)s*([on])s?([MU])", _unit_day_year), (r"Rg?(u)", _each_unit), (r"Rg?(W)", _weekday), (r"R(V)", _weekday), (r"RE", _weekends),
     (r"R(o)(W)s*(u)", _nth_weekday), (r"R(o)(W)", _nth_weekday), (r"R(o)s+(u)", _day_each_unit), (r"R(p)(W)s*(u)", _last_weekday),
     (r"R(o)", _month_day), (r"R([MU])s?([on])", _year_day), (r"R(P)", _part),
     (r"Rk", lambda: Recurrence("MONTHLY", 3)), (r"r(n)g?(u)", _skipping), (r"r(u)s*(W)", lambda unit, day: _other_weekday(day) if unit == "week" else None),
-    (r"r(u)", _every_other), (r"r(W)", _other_weekday),
+    (r"r(u)", _every_other), (r"r(W)s+(u)", lambda day, unit: _nth_weekday(2, day, unit)), (r"r(W)", _other_weekday),
     (r"s?(o)(W)s*R(u)", _nth_weekday), (r"s?(o)s*R(u)", _day_each_unit), (r"s?(o)(u)s*R(u)", _nth_day),
     (r"(p)(W)s*R(u)", _last_weekday), (r"(p)(u)s*R(u)", _last_day),
     (r"(?<![np$])(u)(?=[Pn@T])", _workdays), (r"(\^)s*R(u)", _edge_each), (r"(Q)", _word),

@@ -13,7 +13,16 @@ from typing import Final
 from fencepost_intents.result import TimeKind, TimeResult
 from fencepost_intents.time.dates import days_of, shift_day
 from fencepost_intents.time.durations import iso_duration, whole_units
-from fencepost_intents.time.model import PARTS, DateSpec, Days, Duration, Expr, Setting, Unreadable
+from fencepost_intents.time.model import (
+    PARTS,
+    DateSpec,
+    Days,
+    Duration,
+    Expr,
+    Recurrence,
+    Setting,
+    Unreadable,
+)
 from fencepost_intents.time.moments import moments
 from fencepost_intents.time.readings import day_result, left_open, one_or_open, point
 from fencepost_intents.time.spans import resolve_span
@@ -71,6 +80,8 @@ def _resolve(expr: Expr, setting: Setting, blank: TimeResult) -> TimeResult:
         return resolve_recurrence(expr, setting, blank)
     if expr.duration is not None:
         return _from_duration(expr, expr.duration, setting, blank)
+    if expr.date_end is not None and expr.clock is None and expr.clock_end is not None and expr.date:
+        return _each_day(expr, setting, blank)
     if expr.date_end is not None or expr.clock_end is not None:
         return resolve_span(expr, setting, blank)
     if expr.clock is not None:
@@ -83,6 +94,19 @@ def _resolve(expr: Expr, setting: Setting, blank: TimeResult) -> TimeResult:
     if expr.date is None:
         raise Unreadable("the end of a repetition that is nowhere said")
     return _days(expr, expr.date, setting, blank)
+
+
+def _each_day(expr: Expr, setting: Setting, blank: TimeResult) -> TimeResult:
+    """周一到周五早八点: on each of these days, of every week or of the one ahead; nobody can tell."""
+    from fencepost_intents.time.recur import resolve_recurrence
+
+    daily = replace(expr, clock=expr.clock_end, clock_end=None, recurrence=Recurrence("DAILY"))
+    assert expr.date is not None
+    first = days_of(expr.date, setting)[0].first
+    once = replace(daily, date=("ymd", first.year, first.month, first.day))
+    readings = [resolve_recurrence(one, setting, blank) for one in (daily, once)]
+    distinct = {one.choice_value: one for one in readings if one.kind == "recurrence"}
+    return left_open(blank, tuple(distinct.values()))
 
 
 def _days(expr: Expr, spec: DateSpec, setting: Setting, blank: TimeResult) -> TimeResult:

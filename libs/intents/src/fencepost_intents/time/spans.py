@@ -29,7 +29,7 @@ def _day_span(expr: Expr, setting: Setting, blank: TimeResult) -> TimeResult:
     readings: list[TimeResult] = []
     starts = days_of(expr.date, setting) if expr.date else (Days(setting.today, setting.today),)
     for start in starts:
-        last = _end_day(expr.date_end, start.last, setting) if expr.date_end else start.last
+        last = end_day(expr.date_end, start.last, setting) if expr.date_end else start.last
         if last < start.first:
             raise Unreadable("a span that ends before it begins")
         readings.append(day_result(Days(start.first, last, start.notes), False, blank))
@@ -39,7 +39,7 @@ def _day_span(expr: Expr, setting: Setting, blank: TimeResult) -> TimeResult:
     return readings[0]
 
 
-def _end_day(spec: DateSpec, start: date, setting: Setting) -> date:
+def end_day(spec: DateSpec, start: date, setting: Setting) -> date:
     """The end of a span, counted from its start: 5日到7日 ends in the same month, Friday to Monday in the
     next week.
     """
@@ -59,7 +59,7 @@ def _end_day(spec: DateSpec, start: date, setting: Setting) -> date:
 def _clock_span(
     start: datetime, notes: tuple[str, ...], expr: Expr, setting: Setting, blank: TimeResult
 ) -> TimeResult:
-    day = _end_day(expr.date_end, start.date(), setting) if expr.date_end else start.date()
+    day = end_day(expr.date_end, start.date(), setting) if expr.date_end else start.date()
     clock = expr.clock_end
     if clock is None:
         end = on_clock(datetime(day.year, day.month, day.day) + timedelta(days=1), setting.tz)[-1]
