@@ -57,6 +57,7 @@ class Log:
 
     ran: list[str] = field(default_factory=list)
     rounds: int = 0
+    drafts: bool = False
     route: str = "ask"
     fails: list[Exception] = field(default_factory=list)
     ending: dict[str, Any] = field(default_factory=lambda: {"status": "succeeded"})
@@ -75,6 +76,8 @@ async def first(state: State, step: Step) -> Patch:
 
 async def ask(state: State, step: Step) -> Patch:
     LOG.ran.append("ask")
+    if LOG.drafts:
+        await step.ask_model(None, (), (), "")  # type: ignore[arg-type]
     answer = step.pause(Question(InterruptKind.INPUT, 0, len(state["answers"]) + 1, "which?"))
     LOG.ran.append("answered")
     answers = [*state["answers"], dict(answer["resolution"])]
@@ -240,6 +243,22 @@ async def test_each_round_of_questions_has_its_own_key(suite: Suite) -> None:
     assert isinstance(outcome, Finished)
     assert [a["text"] for a in outcome.state["answers"]] == ["1", "2", "3"]
     assert LOG.ran.count("answered") == 3
+
+
+async def test_lg2_work_before_a_pause_has_one_key_a_round_however_often_it_is_replayed(suite: Suite) -> None:
+    """Each round drafts, then asks: reject, reject, approve. The node runs six times, under three keys."""
+    LOG.rounds, LOG.drafts = 3, True
+    task, ports = await suite.task(), FakePorts()
+    for n, said in enumerate(("reject", "reject", "approve"), 1):
+        assert isinstance(await suite.engine.execute(again(task) if n > 1 else task, ports), Parked)
+        ports.answers[n] = {"status": "resolved", "interrupt_id": str(n), "resolution": {"text": said}}
+        suite.again()
+    outcome = await suite.engine.execute(again(task), ports)
+    assert isinstance(outcome, Finished)
+    assert [a["text"] for a in outcome.state["answers"]] == ["reject", "reject", "approve"]
+    drafts = ports.keys[1:]  # behind the first node's
+    assert (len(drafts), len(set(drafts))) == (6, 3)
+    assert ports.keys[0] not in drafts
 
 
 async def test_a_failed_step_is_deferred_and_runs_again_alone(suite: Suite) -> None:
