@@ -63,7 +63,7 @@ class Walker(Person):
         )
         if view["status"] in TERMINAL:
             self.told.ended[run["id"]] = view["status"]
-            raise EndedOtherwise(f"{run['id']} {view['status']}: {view['finalization']['reason']}")
+            raise EndedOtherwise(_said(view))
         return view
 
     async def fired(self, seconds: int = FIRES_IN) -> None:
@@ -84,8 +84,13 @@ class Walker(Person):
         view = await self._until(run, lambda seen: seen["status"] in TERMINAL, lambda _: True)
         self.told.ended[run["id"]] = view["status"]
         if view["status"] != status:
-            raise EndedOtherwise(f"{run['id']} {view['status']}: {view['finalization']['reason']}")
+            raise EndedOtherwise(_said(view))
         return view
+
+
+def _said(view: View) -> str:
+    final = view["finalization"]
+    return f"{view['id']} {view['status']}: {final['reason']}, {final['code']}"
 
 
 class Load:

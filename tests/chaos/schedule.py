@@ -14,7 +14,7 @@ from typing import Final
 SERVICES: Final = ("api", "gateway", "reconciler", "reconciler-2", "worker", "worker-2")
 FIRST_AT: Final = 3.0  # seconds: the load is under way by then
 QUIET_AT_END: Final = 8.0  # seconds without a new fault before the load stops
-PAUSE: Final = (0.8, 4.0)  # seconds between two faults; one may still last when the next begins
+PAUSE: Final = (1.0, 9.0)  # seconds between two faults; one may still last when the next begins
 
 # kind -> how often, in parts, and how long it lasts in seconds.
 KINDS: Final[Mapping[str, tuple[int, tuple[float, float]]]] = {

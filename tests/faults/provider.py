@@ -61,7 +61,8 @@ def answer_to(body: dict[str, Any]) -> Chunks:
     soon = re.search(r"in (\d+) seconds", words)
     at = datetime.now(UTC) + timedelta(seconds=int(soon[1]) if soon else 86_400)
     when = IN_THE_PAST if "yesterday" in words and is_first else at.isoformat(timespec="seconds")
-    return tool_answer("life.create_reminder", {"title": title, "at": when})
+    zone = {"zone": said[-1]} if "/" in said[-1] else {}  # what was asked for is said
+    return tool_answer("life.create_reminder", {"title": title, "at": when, **zone})
 
 
 def _said(body: dict[str, Any]) -> list[str]:

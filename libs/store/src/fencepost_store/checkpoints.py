@@ -21,6 +21,7 @@ from psycopg.rows import tuple_row
 from sqlalchemy import RowMapping
 
 from fencepost_store.arrays import with_array_texts
+from fencepost_store.engine import DEAD_LINE
 from fencepost_store.raw import raw
 from fencepost_store.runs import lock_run
 from fencepost_store.transaction import Tx
@@ -163,6 +164,7 @@ class GroupConnection:
                 row_factory=tuple_row,
                 connect_timeout=int(CONNECT_WITHIN.total_seconds()),
                 application_name=self._application,
+                **DEAD_LINE,
             )
         return self._connection
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import select
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -13,6 +14,11 @@ from sqlalchemy.engine.url import URL
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 PREPARE_AFTER: Final = 3  # executions on one connection; planning our largest statements costs milliseconds
+# A line that swallows everything without a word is given up by the kernel in some 10 s, not in a quarter of
+# an hour: a heartbeat that waits on it renews nothing. In seconds, the last one in milliseconds.
+DEAD_LINE: Final[Mapping[str, Any]] = MappingProxyType(
+    {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
+)
 QUIET_SECONDS: Final = 2.0  # a connection used this recently, with nothing to read on it, isn't asked again
 
 
@@ -43,7 +49,12 @@ def make_engine(
         max_overflow=size,
         pool_pre_ping=True,
         pool_timeout=5,
-        connect_args={"prepare_threshold": prepare, "application_name": application, "connect_timeout": 5},
+        connect_args={
+            "prepare_threshold": prepare,
+            "application_name": application,
+            "connect_timeout": 5,
+            **DEAD_LINE,
+        },
     )
     _ping_when_in_doubt(engine.sync_engine.dialect)
     return engine

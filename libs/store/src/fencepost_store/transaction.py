@@ -84,6 +84,8 @@ class Store:
                 yield tx
         except DBAPIError as error:
             raise (domain_error(error) or error) from error
+        except PoolTimeout as error:
+            raise Unavailable("every connection is busy") from error
         if tx.has_hint and self.after_hint is not None:
             self.after_hint()
 

@@ -17,6 +17,7 @@ import psycopg
 from fencepost_domain.ports import Clock
 from fencepost_runtime.logging import get_logger
 from fencepost_store.claims import Beat
+from fencepost_store.engine import DEAD_LINE
 from fencepost_store.raw import raw
 from psycopg.rows import dict_row
 
@@ -119,6 +120,7 @@ class Heartbeat:
                 row_factory=dict_row,
                 connect_timeout=CONNECT_SECONDS,
                 application_name="fencepost-heartbeat",
+                **DEAD_LINE,
             )
         params = {
             "owner": self._owner,
