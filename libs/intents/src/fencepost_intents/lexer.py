@@ -29,7 +29,7 @@ from fencepost_intents.numbers import (
     zh_run_end,
 )
 from fencepost_intents.patterns import lazy
-from fencepost_intents.spelled import and_a_half, read_half, read_row, read_zh_decimal
+from fencepost_intents.spelled import and_a_half, hyphenated, read_half, read_row, read_zh_decimal
 from fencepost_intents.tokens import EN_PHRASES, EN_SINGLE, ONE_CHARACTER, ZH, Tokens
 
 _SPACE: Final = lazy(r" +")
@@ -39,12 +39,9 @@ _NEXT_LAST: Final = lazy(
 )
 _ZH_ORDINAL: Final = lazy(r"第([一二三四五六七八九十\d]{1,3})个?|最后(?:一|1)个?")
 _GLUED_UNIT: Final = lazy(r"(?:hrs?|h|mins?|m|secs?|s|d|w)(?![a-z$])")
-_LUNAR_DAYS: Final = frozenset("一二三四五六七八九十")
 _UNIT_LETTERS: Final = {"h": "hour", "m": "minute", "s": "second", "d": "day", "w": "week"}
-_UNITS_OF_TIME: Final = frozenset("分点日号年月")
 _HOUR_DIGITS: Final = frozenset("0123456789一二两三四五六七八九十")
 _AFTER_PASSING: Final = NUMERALS | frozenset("0123456789半几个")
-_AFTER_LATE: Final = frozenset("上间夕餐饭会宴点些了到归礼安夜婚年熟")
 _MONEY_UNITS: Final = frozenset("块元美欧英日港台")
 
 
@@ -148,14 +145,8 @@ class _Lexer:
             found = read_en(self.norm, "one", end)
             if found is not None:
                 return self._put("n", Number(found[0], False, 9), found[1])
-        hyphen = word.partition("-")
-        if hyphen[0] in EN_TENS and hyphen[2] in EN_ORDINALS:
-            return self._put("o", EN_TENS[hyphen[0]] + EN_ORDINALS[hyphen[2]], end)
-        if hyphen[0] in EN_TENS and hyphen[2] in EN_ONES:
-            found = read_en(self.norm, hyphen[0], self.at + len(hyphen[0]))
-            return self._put(
-                "n", Number(found[0] if found else Decimal(0), False, len(word)), found[1] if found else end
-            )
+        if "-" in word and (joined := hyphenated(self.norm, word, self.at)):
+            return self._put(*joined)
         if word == "q" and is_quarter(self.norm, end):
             return self._put("L", ("named_quarter", int(self.norm[end])), end + 1)
         if word in EN_ORDINALS and not (word == "second" and self.kinds[-1:] in (["n"], ["a"])):
@@ -247,7 +238,7 @@ class _Lexer:
             char == "晚"
             and self.kinds[-1:] in (["W"], ["D"])
             and self.ends[-1] == at
-            and norm[at + 1 : at + 2] not in _AFTER_LATE
+            and norm[at + 1 : at + 2] not in lexicon_zh.AFTER_LATE
         ):
             return self._put("P", "evening", at + 1)  # 周五晚
         if char in "多来余" and self.kinds[-1:] == ["n"] and norm[at + 1 : at + 2] in _MONEY_UNITS:
@@ -268,9 +259,19 @@ class _Lexer:
             and not (norm.startswith("天气", end) and word[-1] not in "天日")
         ):
             return self._put("u", "week", end - 1)
-        if kind == "." and word[0] in _UNITS_OF_TIME and self.kinds[-1:] == ["n"] and self.ends[-1] == at:
+        if (
+            kind == "."
+            and word != "年代"
+            and word[0] in lexicon_zh.UNITS_OF_TIME
+            and self.kinds[-1:] == ["n"]
+            and self.ends[-1] == at
+        ):
             # 十点二十分开会: behind a number it is the unit, not the head of 分开.
             return self._put(*lexicon_zh.WORDS[word[0]], at + 1)
+        if word == "号" and norm[end : end + 1] in lexicon_zh.NUMBERED and end < len(norm):
+            return self._other()  # 三号楼, 五号线
+        if word == "月中" and norm[end : end + 1] == "旬":
+            end, kind, value = end - 1, "m", None
         if word == "月" and norm[at - 1 : at] in ("两", "俩") and self.kinds[-1:] == ["n"]:
             self._put("g", None, at)  # 两月 is two months, no February
         if word == "又" and not (self.kinds[-1:] in (["C"], ["K"]) and norm[end : end + 1] in NUMERALS):
@@ -283,7 +284,7 @@ class _Lexer:
             and norm[end : end + 1]
         ):
             return self._put("Q", ("WEEKLY", 2, None), end - 1)  # 隔周一次
-        if kind == "X" and word[-1] == "初" and norm[end : end + 1] in _LUNAR_DAYS:
+        if kind == "X" and word[-1] == "初" and norm[end : end + 1] in lexicon_zh.LUNAR_DAYS:
             return self._put("m", None, end - 1)  # 八月初三 is 月 + 初三
         if (
             kind == "H"

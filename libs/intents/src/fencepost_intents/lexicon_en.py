@@ -44,7 +44,7 @@ WORDS: Final[dict[str, Entry]] = {
     **_each("P", "first thing|first thing in the morning|early morning|early in the morning", "morning"),
     **_each("P", "afternoon|in the afternoon|afternoons|arvo", "afternoon"),
     **_each("P", "evening|in the evening|evenings", "evening"), **_each("P", "night|at night|nights|nighttime", "evening"),
-    **_each("P", "noon|midday|at noon|high noon|12 noon", "noon_exact"), **_each("P", "lunchtime|lunch time", "noon"),
+    **_each("P", "noon|midday|at noon|high noon|12 noon|twelve noon", "noon_exact"), **_each("P", "lunchtime|lunch time", "noon"),
     **_each("P", "midnight|at midnight", "midnight"),
     **_each("u", "second|seconds|sec|secs", "second"), **_each("u", "minute|minutes|min|mins|minuets", "minute"),
     **_each("u", "hour|hours|hr|hrs|hour's|hours'", "hour"), **_each("u", "day|days|day's|days'", "day"),
@@ -129,5 +129,5 @@ WORDS: Final[dict[str, Entry]] = {
     **_each(".", "per night|a night|per day|per week|per month|per hour|per year|second thought|may i|may be|may have|first of all|march to|a lot|a bit|a little|a few words|on time|in time|in order|due to|as well|all day"),
     **_each(".", "good morning|good afternoon|good evening|good night|goodnight|happy new year|merry christmas|happy halloween|happy thanksgiving|happy easter"),
     **_each(".", "time to|from home|to do|to-do|todo|to the|every time|everyone|everything|each other|each time|half price|one of|which one|this one|that one|no one|someone|any one|one another|the one|day off|days off|to be|to go|to get|to my|to me|to a"),
-    **_each(".", "last name|first name|long time|what time|some time|this is|past due|in my|in our|in your|in a row|by the way|by email|by phone|by mail|by car|by bus|by train|by myself|the past|in person|for me|for my|a second opinion|half of|early|wedding day"),
+    **_each(".", "last name|first name|long time|what time|some time|this is|past due|in my|in our|in your|in a row|by the way|by email|by phone|by mail|by car|by bus|by train|by myself|the past|in person|for me|for my|a second opinion|half of|early|wedding day|night out|girls night|date night|movie night|game night|night shift|night owl"),
 }  # fmt: skip

@@ -10,7 +10,16 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any, Final
 
-from fencepost_intents.numbers import EN_SCALES, ZH_DIGITS, Number, read_zh
+from fencepost_intents.numbers import (
+    EN_ONES,
+    EN_ORDINALS,
+    EN_SCALES,
+    EN_TENS,
+    ZH_DIGITS,
+    Number,
+    read_en,
+    read_zh,
+)
 from fencepost_intents.patterns import lazy
 
 _MONEY: Final = r"(?:dollars?|pounds?|euros?|bucks?|quid|yuan|rmb|usd|yen|rupees?)\b"
@@ -32,6 +41,8 @@ _ZH_DECIMAL: Final = lazy(
 
 def read_row(norm: str, at: int, kinds: list[str]) -> tuple[str, Any, int] | None:
     """What a row of digits at `at` is besides a number, a date or a clock: its token's kind, value and end."""
+    if norm.startswith("24/7", at) and not norm[at + 4 : at + 5].isalnum():
+        return ".", "always", at + 4
     if found := _PHONE.match(norm, at):
         return ".", "phone", found.end()
     if found := _FRACTION.match(norm, at):
@@ -75,3 +86,16 @@ def read_zh_decimal(norm: str, at: int) -> tuple[Number, int] | None:
         if norm.startswith(unit, end):
             value, end = value * scale, end + 1
     return Number(value, False, end - at), end
+
+
+def hyphenated(norm: str, word: str, at: int) -> tuple[str, Any, int] | None:
+    """Numbers joined by a hyphen: twenty-five, twenty-fifth; seven-thirty, of which this is the hour."""
+    first, _, second = word.partition("-")
+    if first in EN_ONES and second in ("ten", "fifteen", "twenty", "thirty", "forty", "fifty"):
+        return "n", Number(Decimal(EN_ONES[first]), False, 5), at + len(first) + 1
+    if first not in EN_TENS:
+        return None
+    if second in EN_ORDINALS:
+        return "o", EN_TENS[first] + EN_ORDINALS[second], at + len(word)
+    found = read_en(norm, first, at + len(first)) if second in EN_ONES else None
+    return None if found is None else ("n", Number(found[0], False, len(word)), found[1])

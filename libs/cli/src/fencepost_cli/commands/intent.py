@@ -32,7 +32,7 @@ def intent(
     if evaluate is not None:
         _score(evaluate, as_json=as_json)
     elif batch is not None:
-        for row in _rows(batch):
+        for _, row in _rows(batch):
             print_json({"id": row.get("id"), **_detect(row)})
     else:
         found = _detect(
@@ -63,8 +63,8 @@ def _tell(found: dict[str, Any]) -> None:
         say(f"  missing: {', '.join(found['required_slots'])}")
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    """A file's rows. Exits with 2, naming the line, on what is no JSON object with a text."""
+def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """A file's rows, each with its line. Exits with 2, naming the line, on what is no row."""
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
@@ -78,12 +78,23 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
             raise fail(f"{path}:{number}: not JSON: {error}", Exit.USAGE) from None
         if not isinstance(row, dict) or "text" not in row:
             raise fail(f"{path}:{number}: an object with `text` is expected", Exit.USAGE)
-        yield row
+        yield number, row
 
 
 def _score(path: Path, *, as_json: bool) -> None:
     from fencepost_intents.evaluate import evaluate
 
-    report = evaluate(list(_rows(path)))
+    at = 0
+
+    def rows() -> Iterator[dict[str, Any]]:
+        nonlocal at
+        for number, row in _rows(path):
+            at = number
+            yield row
+
+    try:
+        report = evaluate(rows())
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise fail(f"{path}:{at}: this row can't be scored: {error}", Exit.USAGE) from None
     print_json(report.to_json()) if as_json else say(str(report))
     raise typer.Exit(int(Exit.FAILED if report.wrong_and_sure else Exit.DONE))

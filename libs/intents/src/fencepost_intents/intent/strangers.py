@@ -34,7 +34,7 @@ _EN: Final[Mapping[str, re.Pattern[str]]] = {
         r"\b(?:weather|traffic|news|police|sports?|credit|earnings?|pollen|surf|snow) reports?\b"
     ),
     "ledger.summary": lazy(
-        r"\bshould (?:i|we|one)\b|\bhow much (?:do|does|would|will|could|is|are) (?:a|an|the|it|one|they|these|those)\b|\bin (?:my|the) area\b"
+        r"\bshould (?:i|we|one)\b|\bhow much (?:do|does|would|will|could|is|are) (?:a|an|the|it|one|they|these|those)\b|\bin (?:my|the) area\b|\bhow much (?:do|does|did|has|have) (?!i |we |you )(?:\w+ ){1,3}?(?:pay|paid|spend|spent|earn|earned|make|made)\b"
     ),
 }
 

@@ -252,7 +252,7 @@ def _noon(part: Any) -> Clock | None:
 _PLAIN: Final = lazy(r"(n)(n)?" + _BARE)
 _Build = Callable[..., "Clock | None"]
 _TABLE: Final[tuple[tuple[str, _Build], ...]] = (
-    (r"(n)c(x)", _half_of), (r"(n)c(n)f(n)(u)", _zh_seconds), (r"(n)A([TP])", _after_base), (r"(n)ch", _zh_half), (r"(n)c(n)k", _zh_quarters), (r"(n)c(n)f(?![KCJ])", _zh_minutes_said),
+    (r"(n)c(x)", _half_of), (r"(n)c(n)f(n)(u)", _zh_seconds), (r"(n)cI(n)f", _zh_minutes_said), (r"(n)A([TP])", _after_base), (r"(n)ch", _zh_half), (r"(n)c(n)k", _zh_quarters), (r"(n)c(n)f(?![KCJ])", _zh_minutes_said),
     (r"(n)c~(n)f", _short_of), (r"(n)c(n)(?![ugKCJhycmdk$z%])", _zh_minutes), (r"~(n)f(n)c", _zh_short),
     (r"~(n)k(n)c", _zh_short_quarter), (r"(n)(?=c)(c)?", _zh),
     (r"(T)c?(x)?", _literal), (r"S([TP])", _half_past_base), (r"kp([TP])", _quarter_past_base), (r"akp([TP])", _quarter_past_base), (r"k[tB]([TP])", _quarter_to_base), (r"ak[tB]([TP])", _quarter_to_base), (r"(n)p([TP])", _past_base), (r"S(n)(?:(?=x)(x))?", _en_half_past),

@@ -44,7 +44,7 @@ class DayElements(Cursor):
             spec = ("check_weekday", spec, expr.date[1])
         if spec[0] == "weekday" and (beside := self._beside(spec, end)):
             spec, end = beside
-        elif spec[0] == "weekday":
+        elif spec[0] == "weekday" and not expr.ranged:
             spec, end = self._row_of_weekdays(spec, end)
         expr.date = spec
         if part and expr.part is None:

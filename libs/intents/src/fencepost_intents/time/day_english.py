@@ -159,6 +159,12 @@ def literal(spec: DateSpec) -> DateSpec:
     return spec
 
 
+def literal_year(spec: DateSpec, year: Any) -> DateSpec | None:
+    """ "Q1 2027"."""
+    number = int_in(year, 1900, 2200)
+    return (*spec, number) if spec[0] == "named_quarter" and number else None
+
+
 def day_word(value: tuple[int, str | None]) -> DateSpec:
     return ("day", value[0])
 

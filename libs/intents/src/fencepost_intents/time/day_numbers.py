@@ -139,4 +139,6 @@ def _nth(base: DateSpec | None, n: Any, weekday: Any) -> DateSpec | None:
 
 def month_nth_day(month: Any, n: Any, unit: Any) -> DateSpec | None:
     base = month_alone(month)
+    if base and unit == "week":
+        return ("nth_week", n, base)
     return ("nth", n, -1, base) if base and unit == "day" else None

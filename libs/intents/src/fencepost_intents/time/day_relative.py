@@ -69,6 +69,10 @@ def rel_n_units(prefix: Any, count: Any, unit: Any) -> DateSpec | None:
     return ("next_n", number, unit) if prefix in ("next", "coming") else None
 
 
+def rel_n_years(prefix: Any, count: Any) -> DateSpec | None:
+    return rel_n_units(prefix, count, "year")
+
+
 def rel_n_months(prefix: Any, count: Any) -> DateSpec | None:
     return rel_n_units(prefix, count, "month")
 

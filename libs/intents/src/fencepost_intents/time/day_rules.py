@@ -42,7 +42,7 @@ def read_day(tokens: Tokens, at: int) -> tuple[DateSpec, int, str | None] | None
 _NO_CLOCK: Final = r"(?![cugkKCJf%])"
 _Build = Callable[..., "DateSpec | None"]
 _TABLE: Final[tuple[tuple[str, _Build], ...]] = (
-    (r"(L)", english.literal), (r"(D)", english.day_word),
+    (r"(L)s?(n)(?![cugkKCJf%x])", english.literal_year), (r"(L)", english.literal), (r"(D)", english.day_word),
     # Chinese, with numbers
     (r"(n)ys?l(n)m([in])d?", relative.year_lunar), (r"(n)ys?l?(j)([in])d?", relative.year_lunar), (r"(n)ys?(n)ms?(o)([Wu])", numbers.year_month_nth), (r"(n)ys?(o)(u)", relative.year_quarter),
     (r"(n)ys?(n)m(n)(?:d|(?![cugk]))", numbers.year_month_day), (r"(n)ys?(n)m", numbers.year_month), (r"(n)y(H)", relative.year_holiday),
@@ -58,14 +58,14 @@ _TABLE: Final[tuple[tuple[str, _Build], ...]] = (
     (r"l(n)m([in])d?", relative.lunar_number), (r"l?(j)([in])d?", relative.lunar_named), (r"(o)(u)(?![A-Z])", relative.quarter_),
     (r"(p)ms*(n)d", relative.rel_month_day), (r"(p)ms?(o)(W)", relative.rel_month_nth), (r"(p)ms?(o)(u)", relative.rel_month_nth_day),
     (r"(p)ms?(x)", numbers.rel_month_third), (r"(p)m", relative.rel_month), (r"(p)(X)", numbers.rel_edge), (r"(p)y", relative.rel_year),
-    (r"(p)(u)s?(W)", relative.week_weekday), (r"(p)(n)g?(u)", relative.rel_n_units), (r"(p)(n)gm", relative.rel_n_months),
+    (r"(p)(u)s?(W)", relative.week_weekday), (r"(p)(n)g?(u)", relative.rel_n_units), (r"(p)(n)y", relative.rel_n_years), (r"(p)(n)gm", relative.rel_n_months),
     # English
     (r"(p)(W)s(?:s)?(p)?(u)", english.last_of), (r"(p)(W)[sI]+([MU]),?(n)", english.last_of_month), (r"(p)(W)[sI]+([MU])", english.last_of_month),
     (r"(p)(u)s(?:s)?(p)?(u)", english.last_day_of), (r"(p)(u)[sI]+([MU]),?(n)?", english.last_unit_of_month),
     (r"(p)([WV])", relative.rel_weekday), (r"(p)E", relative.rel_weekend), (r"(p)(H)", relative.rel_holiday), (r"(p)([MU])", english.en_rel_month),
     (r"(p)(u)", relative.rel_unit),
     (r"([MU])s?(o),?(n)", english.en_month_day_year), (r"([MU])(n),?(n)", english.en_month_day_year), (r"([MU])s?(o)", english.en_month_day),
-    (r"([MU])(n)(?![uKCJ%x])", english.en_month_day), (r"([MU])s?(n)", english.en_month_year), (r"(M)", english.month_word), (r"(?<=[IspFBbt^])(U)", english.month_word), (r"(?<=I)(n)", numbers.year_alone), (r"(p)k", english.rel_quarter_word), (r"(o)ks?(n)(?![cugkKCJf%x])", english.quarter_year), (r"(o)k", english.quarter_word), (r"(\^)k", english.edge_quarter), (r"s(o)(?=[@PTt,]|$)", english.the_ordinal),
+    (r"([MU])(n)(?![uKCJ%x])", english.en_month_day), (r"([MU])t(n)", english.en_month_year), (r"([MU]),?s?(n)", english.en_month_year), (r"(M)", english.month_word), (r"(?<=[IspFBbt^])(U)", english.month_word), (r"(?<=I)(n)", numbers.year_alone), (r"(p)k", english.rel_quarter_word), (r"(o)ks?(n)(?![cugkKCJf%x])", english.quarter_year), (r"(o)k", english.quarter_word), (r"(\^)k", english.edge_quarter), (r"s(o)(?=[@PTt,]|$)", english.the_ordinal),
     (r"(o)(W)[sI]*(p)?(u)", english.nth_of), (r"(o)(W)[sI]*([MU]),?(n)", english.nth_of_month), (r"(o)(W)[sI]*([MU])", english.nth_of_month), (r"(o)(u)[sI]*([MU]),?(n)?", english.nth_unit_of_month), (r"(o)(u)s*(p)?(u)", english.nth_day_of),
     (r"(o)s*([MU]),?(n)", english.en_day_month_year), (r"(o)s*([MU])", english.en_day_month), (r"(o)s+(p)?(u)", english.ordinal_of),
     (r"(n)s?([MU]),?(n)", english.en_day_month_year), (r"(n)s?([MU])", english.en_day_month),

@@ -12,6 +12,7 @@ from fencepost_intents.time.model import Expr
 
 # Kinds behind a number that make it something else than a day.
 _MONTH_ROW: Final = lazy(r"s*([no])[t&]s*([no])s*(?:(M)|(U)(?!\.))(?:,?(n)(?![ugkKCJ%x]))?")
+_YEARS: Final = lazy(r"(n)[t&](n)(?![cugkKCJf%xTP])")
 _ZH_MONTHS: Final = lazy(r"(n)t(n)m(?![nio])")
 _NO_DAY: Final = frozenset("cxudmygkKCJf%Pts")
 
@@ -32,6 +33,11 @@ class Ranges(Cursor):
                 return None
             expr.date, expr.date_end = ("named_month", months[0]), ("named_month", months[1])
             return found.end()
+        if expr.ranged and (found := _YEARS.match(self.kinds, at)):
+            years = [int_in(self.tokens.values[found.start(group)], 1900, 2200) for group in (1, 2)]
+            if None not in years:
+                expr.date, expr.date_end = ("named_year", years[0]), ("named_year", years[1])
+                return found.end()
         found = _MONTH_ROW.match(self.kinds, at)
         if found is None or ("&" in found.group() and not expr.ranged):
             return None

@@ -244,6 +244,8 @@ class _Reader(Tails, Ranges, Distances, DayElements):
         following = self.kinds[at + 1 : at + 4]
         if following[:2] == "tT" or following in ("tnc", "tnx"):
             return True
+        if following[:2] in ("nP", "nD") and self._is_latin(at + 2) and self._is_latin(at):
+            return True  # three thirty in the afternoon
         if following[:1] == "P" and self._is_latin(at + 1):
             return True
         if following[:1] != "D" or not self._is_latin(at + 1):

@@ -19,9 +19,17 @@ def resolve_span(expr: Expr, setting: Setting, blank: TimeResult) -> TimeResult:
     """A span of days, or of times of day; Raises Unreadable for one that ends before it begins."""
     if expr.clock is None:
         return _day_span(expr, setting, blank)
-    found = [
-        _clock_span(start, notes, expr, setting, blank) for start, notes in moments(expr, expr.clock, setting)
-    ]
+    start, end = expr.clock, expr.clock_end
+    if (
+        end is not None
+        and end.exact
+        and end.hour > 12
+        and expr.date_end is None
+        and is_open(start, expr.part)
+    ):
+        start = replace(start, exact=True)  # 9点到18点 begins in the morning
+        expr = replace(expr, clock=start)
+    found = [_clock_span(at, notes, expr, setting, blank) for at, notes in moments(expr, start, setting)]
     return one_or_open(blank, found)
 
 

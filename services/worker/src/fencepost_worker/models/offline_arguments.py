@@ -5,6 +5,7 @@ What the words don't say is left out, never filled in; the guard judges the outc
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta
 from typing import Any, Final
@@ -42,6 +43,29 @@ class Slots:
         if self.time.kind == "recurrence":
             return self.time.next or self.time.dtstart
         return self.time.value if self.time.kind in ("instant", "deadline") and self.time.has_clock else None
+
+    def moved_to(self) -> str | None:
+        """Where a change moves a reminder: the time said, or the old time said and how far from it."""
+        if self.time is None or self.time.kind != "duration":
+            return self.instant()
+        old = self.part.slots.get("period")
+        if not isinstance(old, TimeResult) or old.kind not in ("instant", "deadline") or not old.value:
+            return None
+        step = _seconds(self.time.duration or "")
+        at = datetime.fromisoformat(old.value)
+        if step is None or "T" not in old.value:
+            return None
+        zone = ZoneInfo(self.result.zone) if self.result.zone else at.tzinfo
+        return datetime.fromtimestamp(at.timestamp() + step, zone).isoformat()
+
+    def moved_by(self) -> str | None:
+        """How far a change moves a reminder whose old time isn't said: ISO 8601, negative for earlier."""
+        is_length = self.time is not None and self.time.kind == "duration" and self.moved_to() is None
+        return self.time.duration if is_length and self.time else None
+
+    def all(self) -> bool | None:
+        """Whether every one is meant, and none by its title."""
+        return True if self.text("payload") == "all" and not self.text("title") else None
 
     def rrule(self) -> str | None:
         return self.time.rrule if self.time is not None and self.time.kind == "recurrence" else None
@@ -84,6 +108,20 @@ class Slots:
         return datetime.combine(on, time(0), zone).isoformat()
 
 
+LENGTH: Final = re.compile(r"(-?)P(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?")
+
+
+def _seconds(duration: str) -> int | None:
+    """The length of an ISO 8601 duration; None where it depends on the calendar."""
+    found = LENGTH.fullmatch(duration)
+    if found is None:
+        return None
+    sign, *counts = found.groups()
+    sizes = (604800, 86400, 3600, 60, 1)
+    total = sum(int(count or 0) * size for count, size in zip(counts, sizes, strict=True))
+    return -total if sign else total
+
+
 Filler = Callable[[Slots], Any]
 
 # intent -> argument -> how it is filled. None and "" are left out.
@@ -102,12 +140,18 @@ ARGUMENTS: Final[Mapping[str, Mapping[str, Filler]]] = {
     },
     "reminder.change": {
         "match": lambda s: s.text("title"),
-        "at": Slots.instant,
+        "at": Slots.moved_to,
+        "by": Slots.moved_by,
         "rrule": Slots.rrule,
         "exdates": Slots.exdates,
         "zone": Slots.zone,
     },
-    "reminder.cancel": {"match": lambda s: s.text("title")},
+    # Which of them, where the words give no title: a tool that knows `at` or `all` is told so.
+    "reminder.cancel": {
+        "match": lambda s: s.text("title"),
+        "at": lambda s: None if s.text("title") else s.instant(),
+        "all": Slots.all,
+    },
     "ledger.add": {
         "amount": Slots.amount_text,
         "currency": Slots.currency,
