@@ -11,13 +11,13 @@ from zoneinfo import ZoneInfo
 
 from fencepost import Change, Plan, PreconditionChanged, ToolContext, ToolRefused, tool
 
-from .times import Rule, first_due, read_bound, read_exdates, read_instant, read_zone, upcoming
+from .meant import closest, which
+from .times import Rule, first_due, keeps_to, read_bound, read_exdates, read_instant, read_zone, upcoming
 from .wording import instant_words, line, one_line, pick, preview, rule_words
 
 Arguments = Mapping[str, Any]
 FEW: Final = 20
 COMING: Final = 3  # dates of a repetition that a preview states
-SHOWN: Final = 5  # candidates named when words fit several
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,28 +175,11 @@ class _Existing:
             return read(row)
         words = one_line(args["match"])
         rows = await ctx.tx.rows("active_reminders_like", user_id=ctx.user_id, words=words)
-        meant = _closest([read(row) for row in rows], words.casefold())
+        meant = closest([read(row) for row in rows], words.casefold())
         if len(meant) != 1:
-            raise ToolRefused(_which(meant, ctx.locale), pointer="/match",
+            raise ToolRefused(which(meant, ctx.locale), pointer="/match",
                               code="ambiguous" if meant else "not_found")  # fmt: skip
         return meant[0]
-
-
-def _closest(found: list[Reminder], words: str) -> list[Reminder]:
-    """The one with this very title, else those that hold the words in a row, else those that hold each."""
-    exact = [one for one in found if one.title.casefold() == words]
-    if len(exact) == 1:
-        return exact
-    return [one for one in found if words in one.title.casefold()] or found
-
-
-def _which(found: list[Reminder], locale: str) -> str:
-    if not found:
-        zh = "没有标题里有这些字的提醒"
-        return pick(locale, zh, "no active reminder has these words in its title")
-    named = "; ".join(f"{one.id}: {one.title}, {one.when(locale)}" for one in found[:SHOWN])
-    zh = f"有几条提醒都符合，请用 reminder_id 指明一条：{named}"
-    return pick(locale, zh, f"several active reminders fit; name one by reminder_id: {named}")
 
 
 @tool("life.change_reminder")
@@ -241,6 +224,8 @@ class ChangeReminder(_Existing):
         at = read_instant(args["at"], "/at") if "at" in args else None
         if at is None and rrule is None and before.next_at is not None:
             at = before.next_at  # a repetition that becomes a single one keeps its next time
+        elif at is not None and rrule is not None and "rrule" not in args:
+            await keeps_to(Rule(rrule, at, zone), at, ctx.locale)
         at = at or before.dtstart
         exdates = read_exdates(args, rrule) if "exdates" in args else (before.exdates if rrule else ())
         timed = {"at", "rrule", "zone", "exdates"} & args.keys()

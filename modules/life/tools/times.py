@@ -13,6 +13,8 @@ from zoneinfo import ZoneInfo
 from fencepost import ToolContext, ToolRefused
 from fencepost_intents.recurrence import check_rule, occurrences_after
 
+from .wording import pick
+
 LATE_BY: Final = timedelta(
     seconds=60
 )  # an approval may take a moment; later than this nothing is due any more
@@ -88,6 +90,17 @@ def read_exdates(args: Mapping[str, Any], rrule: str | None) -> tuple[datetime, 
     if given and rrule is None:
         raise ToolRefused("only a repetition can leave occurrences out", pointer="/exdates")
     return tuple(read_instant(text, f"/exdates/{place}") for place, text in enumerate(given))
+
+
+async def keeps_to(rule: Rule, at: datetime, locale: str) -> None:
+    """Raises ToolRefused unless the repetition has an occurrence at `at`.
+
+    A weekly one on Mondays that is moved to "Tuesday at 10" must not quietly become Mondays at 10.
+    """
+    if await first_due(rule, at) != at:
+        zh = "这个时间不在它的重复规则里，请连同重复一起说，例如“每周二10点”"
+        en = "this time is not one of its repetition's: say the repetition too, such as “every Tuesday at 10”"
+        raise ToolRefused(pick(locale, zh, en), pointer="/rrule", code="rule_invalid")
 
 
 async def first_due(rule: Rule, now: datetime) -> datetime:

@@ -52,6 +52,7 @@ async def test_refusals_are_typed(served: Served) -> None:
         with pytest.raises(ApiError) as invalid:
             await client.create_run(" ", idempotency_key="k")
         assert invalid.value.errors[0]["pointer"] == "/input/text"
+        assert "; /input/text: " in str(invalid.value), "a program's log must say which value it was"
 
 
 async def test_a_stream_is_read_to_its_end_over_cuts(served: Served, lives: Lives) -> None:

@@ -159,6 +159,16 @@ async def test_what_the_rules_do_not_know_is_said_in_words_and_by_name(tools: tu
     assert "offline model" in call.arguments["text"]
 
 
+@pytest.mark.parametrize(("text", "locale"), [("delete all my reminders", "en"), ("取消所有提醒", "zh-CN")])
+async def test_all_reminders_are_not_cancelled_at_once_and_that_is_said(
+    tools: tuple[ToolSpec, ...], text: str, locale: str
+) -> None:
+    made, _ = await answer(text, tools, locale)
+    [call] = made.calls
+    assert call.name == "respond"
+    assert ("one by one" if locale == "en" else "一条一条") in call.arguments["text"]
+
+
 @pytest.mark.parametrize(
     ("locale", "said"), [("en", "Nothing was changed: none fits."), ("zh-CN", "没有做任何改动")]
 )

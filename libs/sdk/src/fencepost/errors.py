@@ -17,7 +17,13 @@ class ApiError(Exception):
         self.code = str(problem.get("code", "unknown"))
         self.detail = str(problem.get("detail") or problem.get("title") or f"HTTP {status}")
         self.errors: list[Mapping[str, Any]] = list(problem.get("errors") or [])
-        super().__init__(f"{self.code}: {self.detail}")
+        super().__init__("; ".join([f"{self.code}: {self.detail}", *map(_where, self.errors[:3])]))
+
+
+def _where(item: Mapping[str, Any]) -> str:
+    """Which value is wrong, and why."""
+    place = item.get("pointer") or item.get("parameter") or ""
+    return f"{place}: {item.get('detail', '')}" if place else str(item.get("detail", ""))
 
 
 class Unreachable(Exception):

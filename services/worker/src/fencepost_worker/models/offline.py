@@ -59,9 +59,15 @@ _HELLO: Final = {
     "zh": "你好！我是离线模型，可以帮你设提醒、记账、安排今天。",
     "en": "Hello! I am the offline model. I can set reminders, keep a ledger and plan your day.",
 }
+# Where a reminder's words or repetition are wrong, the tool says it in the user's language.
+_TOLD: Final = ("/match", "/rrule")
 _NOT_ONE: Final = {
     "zh": "没有做任何改动：{detail}。说“我有哪些提醒”可以查看。",
     "en": "Nothing was changed: {detail}. Say “list my reminders” to see them.",
+}
+_ONE_AT_A_TIME: Final = {
+    "zh": "没有做任何改动：提醒只能一条一条取消。说“我有哪些提醒”可以查看。",
+    "en": "Nothing was changed: reminders are cancelled one by one. Say “list my reminders” to see them.",
 }
 _CANT: Final = {"zh": "离线模型做不了这个：{what}。", "en": "The offline model can't do this: {what}."}
 _NAMES: Final[Mapping[str, tuple[str, str]]] = {
@@ -113,6 +119,8 @@ def decide(context: ModelContext, tools: tuple[ToolSpec, ...]) -> list[Intention
         return [_without_tools(context, result, known)]
     # Only this module's own parts are asked about; what is another's is named, not filled in.
     parts = tuple(part if part in mine else replace(part, required_slots=()) for part in result.intents)
+    if any(part.intent == "reminder.cancel" and "payload" in part.slots for part in mine):
+        return [Intention(RESPOND, {"text": _ONE_AT_A_TIME["zh" if is_zh(context.locale) else "en"]})]
     question = question_for(replace(result, intents=parts), context.locale)
     if question is not None:
         asked = question.to_json()
@@ -135,7 +143,7 @@ def not_one_reminder(request: ModelRequest) -> Intention | None:
     last = request.messages[-1]
     if last.role != "tool" or '"refused"' not in last.text:
         return None
-    details = [one["detail"] for one in json.loads(last.text)["reasons"] if one.get("pointer") == "/match"]
+    details = [one["detail"] for one in json.loads(last.text)["reasons"] if one.get("pointer") in _TOLD]
     if not details:
         return None
     words = _NOT_ONE["zh" if is_zh(request.context.locale) else "en"]
