@@ -31,9 +31,9 @@ async def workers(running: Embedded, count: int) -> list[int]:
     return [pid for name in names if (pid := running.pid(name))]
 
 
-async def once(running: Embedded, pids: Sequence[int], runs: int, text: str) -> dict[str, float]:
+async def once(running: Embedded, pids: Sequence[int], runs: int, text: str, module: str) -> dict[str, float]:
     """Enqueue, let go, wait until all is done: one repeat."""
-    await asyncio.to_thread(enqueue, running, runs, text)
+    await asyncio.to_thread(enqueue, running, runs, text, module)
     await asyncio.sleep(0.5)
     server = running.pid("postgres") or 0
     before = cpu_seconds(pids), postgres_cpu_seconds(server), server_counts(running.dsn())
@@ -60,12 +60,15 @@ async def throughput(graph: str, text: str, counts: Sequence[int], runs: int, re
     """graph: `five`, or `core` for the product's own."""
     told: dict[str, Any] = {}
     for count in counts:
+        module = "life" if graph == "five" else "companion"
         async with mesh(["gateway", "reconciler"], five=graph == "five") as running:
             await statements_counted(running)
             pids = await workers(running, count)
-            await once(running, pids, runs // 4, text)  # connections, caches and plans are warm after this
+            await once(
+                running, pids, runs // 4, text, module
+            )  # connections, caches and plans are warm after this
             told[f"{count} worker{'s' if count > 1 else ''}"] = together(
-                [await once(running, pids, runs, text) for _ in range(repeats)]
+                [await once(running, pids, runs, text, module) for _ in range(repeats)]
             )
     return told
 

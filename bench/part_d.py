@@ -72,6 +72,11 @@ async def _number(running: Embedded, query: str, *given: Any) -> Any:
 
 
 async def _values(running: Embedded, query: str, runs: list[str]) -> list[float]:
+    """Once none of them waits for its start any more."""
+    while await _number(
+        running, "SELECT count(*) FROM agent.runs WHERE status = 'queued' AND id = ANY (%s)", runs
+    ):
+        await asyncio.sleep(0.1)
     async with await psycopg.AsyncConnection.connect(running.dsn(), autocommit=True) as line:
         return [float(row[0]) for row in await (await line.execute(query, (runs,))).fetchall()]
 

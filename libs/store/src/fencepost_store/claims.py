@@ -31,7 +31,10 @@ TENANTS_PER_CLAIM: Final = 64  # tenants looked at in one claim; the rest have t
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claimed run: its row, what it starts from and what it is bound to ('' and None: not yet)."""
+    """A claimed run: its row, what it starts from and what it is bound to ('' and None: not yet).
+
+    said: messages in its conversation so far, its own request among them.
+    """
 
     run: Run
     input: Mapping[str, Any]
@@ -43,6 +46,7 @@ class Claim:
     root_run_id: UUID
     traceparent: str | None
     created_at: datetime
+    said: int
     now: datetime
 
     @property
@@ -71,6 +75,7 @@ def _to_claim(row: RowMapping) -> Claim:
         root_run_id=row["root_run_id"],
         traceparent=row["traceparent"],
         created_at=row["created_at"],
+        said=row["said"],
         now=row["now"],
     )
 

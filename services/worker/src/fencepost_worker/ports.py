@@ -100,6 +100,9 @@ class RunPorts:
         return answer
 
     async def history(self) -> tuple[Message, ...]:
+        """What was said before; not looked for where only the request itself was said."""
+        if self.held.claim.said <= 1:
+            return ()
         return await history(self.store, self.held.claim.run)
 
     async def prepare(self, calls: Sequence[PrepareCall]) -> PrepareAnswer:

@@ -51,11 +51,13 @@ WITH RECURSIVE versions AS MATERIALIZED (
     -- A tenant's first runs come before anyone's second ones; those served longest ago first.
     SELECT id FROM offered ORDER BY place, served_at LIMIT :limit
 ), held AS MATERIALIZED (
-    -- After a lock only the locked row is fresh: the chain head is taken from here.
+    -- After a lock only the locked row is fresh: the chain head is taken from here. By id: the status is asked for in a
+    -- form that no partial index answers, or a backlog would be read whole where the statistics are old.
     SELECT r.id, r.tenant_id, r.conversation_id, r.event_seq, r.event_head, r.attempt, r.next_counts, r.graph_version
       FROM agent.runs r
-      JOIN picked ON picked.id = r.id
-     WHERE r.status = 'queued' AND r.available_at <= clock_timestamp()
+     WHERE r.id = ANY (ARRAY(SELECT id FROM picked))
+       AND coalesce(r.status, '') = 'queued'
+       AND r.available_at <= clock_timestamp()
      ORDER BY r.id
        FOR NO KEY UPDATE OF r SKIP LOCKED
 ), taken AS MATERIALIZED (
@@ -64,12 +66,12 @@ WITH RECURSIVE versions AS MATERIALIZED (
       FROM held
      WHERE c.id = held.conversation_id
        AND (c.holder_run_id IS NULL OR c.holder_run_id = held.id)
-    RETURNING c.holder_run_id AS run_id
+    RETURNING c.holder_run_id AS run_id, c.next_seq
 ), events AS MATERIALIZED (
     SELECT held.id AS run_id, held.tenant_id, held.event_seq + 1 AS seq, held.event_head AS prev_hash,
            gen_random_uuid() AS event_id, uuid_send(gen_random_uuid()) AS salt, clock_timestamp() AS at,
            held.attempt + CASE WHEN held.next_counts THEN 1 ELSE 0 END AS attempt,
-           held.graph_version = '' AND CAST(:bound AS bytea) IS NOT NULL AS binds
+           held.graph_version = '' AND CAST(:bound AS bytea) IS NOT NULL AS binds, taken.next_seq - 1 AS said
       FROM held
       JOIN taken ON taken.run_id = held.id
 ), hashed AS MATERIALIZED (
@@ -130,7 +132,8 @@ RETURNING r.id, r.tenant_id, r.user_id, r.roles, r.module, r.mode, r.status, r.w
           r.revision, r.attempt, r.max_attempts, r.progress, r.attempt_progress, r.wakes, r.lease_owner,
           r.lease_expires_at, r.available_at, nullif(r.deadline_at, 'infinity') AS deadline_at, r.deadline_left,
           r.conversation_id, r.graph_version, r.event_seq, r.locale, r.zone, r.rerouted, r.input, r.currency,
-          r.metadata, r.budget, r.manifest_fp, r.catalog_fp, r.root_run_id, r.traceparent, r.created_at, h.at AS now;
+          r.metadata, r.budget, r.manifest_fp, r.catalog_fp, r.root_run_id, r.traceparent, r.created_at,
+          h.said, h.at AS now;
 
 -- claimed_by_nonce --
 -- Why: what a claim took when its answer was lost.
@@ -141,7 +144,7 @@ SELECT r.id, r.tenant_id, r.user_id, r.roles, r.module, r.mode, r.status, r.wait
        r.lease_expires_at, r.available_at, nullif(r.deadline_at, 'infinity') AS deadline_at, r.deadline_left,
        r.conversation_id, r.graph_version, r.event_seq, r.locale, r.zone, r.rerouted, r.input, r.currency,
        r.metadata, r.budget, r.manifest_fp, r.catalog_fp, r.root_run_id, r.traceparent, r.created_at,
-       clock_timestamp() AS now
+       (SELECT c.next_seq - 1 FROM agent.conversations c WHERE c.id = r.conversation_id) AS said, clock_timestamp() AS now
   FROM agent.runs r
  WHERE r.status IN ('running', 'cancelling')
    AND r.lease_owner = :owner
