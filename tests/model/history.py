@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize
 
 from tests.model import steps
 from tests.model.laws import check_laws
-from tests.model.world import ENDED, Hand, Row, World, open_question
+from tests.model.world import ENDED, Hand, Row, World, may_drain, may_record, open_question
 
 
 class History(RuleBasedStateMachine):
@@ -29,7 +29,7 @@ class History(RuleBasedStateMachine):
         self.rows: dict[UUID, Row] = {}
         self.hands: list[Hand] = []
         self.actions: dict[UUID, Action] = {}
-        self.conversations = [self.world.lives.ids.uuid7() for _ in range(2)]
+        self.conversation = self.world.lives.ids.uuid7()  # of some of the runs; the others have their own
 
     def teardown(self) -> None:
         if not hasattr(self, "world"):
@@ -49,7 +49,14 @@ class History(RuleBasedStateMachine):
         return runs[-1 - pick % len(runs)] if runs else None
 
     def hand(self, pick: int) -> Hand:
-        return self.hands[-1 - pick % len(self.hands)]
+        """Half of the picks are of hands that own their run now, the others of any: mostly zombies."""
+        owners = [one for one in self.hands if self.owns(one)]
+        among = owners if owners and pick < 8 else self.hands
+        return among[-1 - pick % len(among)]
+
+    def owns(self, hand: Hand) -> bool:
+        row = self.rows[hand.run_id]
+        return may_drain(row, hand) if hand.drains else may_record(row, hand)
 
     def after(self, *, unchanged: UUID | None = None) -> None:
         """Look at the rows and hold the step against the laws. unchanged: the run of a refused write."""

@@ -13,37 +13,62 @@ from fencepost_domain.fence import FenceKind
 from fencepost_domain.vocabulary import EffectClass, EffectState, InterruptKind, Risk, RunStatus
 from fencepost_store.claims import heartbeat, register_worker
 from hypothesis import strategies as st
-from hypothesis.stateful import precondition, rule
+from hypothesis.stateful import rule
 
 from tests.model import steps
+from tests.model.choices import STEPS
 from tests.model.history import History
 from tests.model.world import ENDED, LONG, Hand, may_drain, may_record, may_start
 from tests.support import attempts
 from tests.support.lives import MODULE
 
-MOST_RUNS = 4
-PICK = st.integers(0, 7)  # 0: the newest
-SLOTS = st.sampled_from(["slot-1", "slot-2"])
+MOST_RUNS = 3
 
 
 class ProtocolMachine(History):
     """Rules are what somebody does; `self.rows` is what the rows said after the last one."""
 
+    @rule(data=st.data())
+    def step(self, data: st.DataObject) -> None:
+        possible = [name for name, (weight, _) in STEPS.items() for _ in range(weight) if self._can(name)]
+        name = data.draw(st.sampled_from(possible), "step")
+        told = {key: data.draw(drawn, key) for key, drawn in STEPS[name][1].items()}
+        getattr(self, name)(**told)
+
+    def _can(self, name: str) -> bool:
+        """May anything come of it?"""
+        rows = self.rows.values()
+        match name:
+            case "create":
+                return len(rows) < MOST_RUNS
+            case "claim":
+                return any(row["status"] == "queued" for row in rows)
+            case "drained":
+                return any(hand.drains for hand in self.hands)
+            case "start":
+                return bool(self.hands and self.actions)
+            case "outcome":
+                return bool(self.actions)
+            case "decide":
+                return any(row["interrupts"] for row in rows)
+            case "lease_passes" | "stop_and_tell":
+                return any(row["leased"] for row in rows)
+            case "ask_of_run" | "time_passes" | "sweep" | "restart":
+                return bool(rows)
+            case _:
+                return bool(self.hands)
+
     # ── people and workers ───────────────────────────────────────────────────────────────────────────
 
-    @precondition(lambda self: len(self.rows) < MOST_RUNS)
-    @rule(conversation=st.integers(0, 2), timed=st.booleans())
-    def create(self, conversation: int, timed: bool) -> None:
+    def create(self, shared: bool, timed: bool) -> None:
         self.world.do(
             self.world.lives.queued(
-                conversation_id=self.conversations[conversation] if conversation < 2 else None,
+                conversation_id=self.conversation if shared else None,
                 deadline=timedelta(days=1) if timed else None,
             )
         )
         self.after()
 
-    @precondition(lambda self: any(row["status"] == "queued" for row in self.rows.values()))
-    @rule(slot=SLOTS, limit=st.integers(1, 2))
     def claim(self, slot: str, limit: int) -> None:
         before = self.rows
         for claimed in self.world.claim(self.world.owner(slot), limit):
@@ -54,8 +79,6 @@ class ProtocolMachine(History):
             self.hands.append(Hand(claimed))
         self.after()
 
-    @precondition(lambda self: self.hands)
-    @rule(slot=SLOTS)
     def beat(self, slot: str) -> None:
         """Each hand of the slot's present boot is named once, the newest claim of a run for all of them."""
         owner = self.world.owner(slot)
@@ -80,7 +103,6 @@ class ProtocolMachine(History):
                 self.hands.append(Hand(replace(hand.claim, run=told), drains=True))
         self.after()
 
-    @rule(slot=SLOTS)
     def restart(self, slot: str) -> None:
         """A new boot of the slot: what the old one held is past at once."""
         self.world.boots[slot] += 1
@@ -97,16 +119,12 @@ class ProtocolMachine(History):
         for row in self.rows.values():
             assert not (row["leased"] and row["lease_owner"].startswith(f"{slot}:"))
 
-    @precondition(lambda self: self.hands)
-    @rule(pick=PICK, kind=st.sampled_from([FenceKind.RECORD, FenceKind.DRAIN]))
     def note(self, pick: int, kind: FenceKind) -> None:
         hand = self.hand(pick)
         row = self.rows[hand.run_id]
         allowed = may_drain(row, hand) if kind is FenceKind.DRAIN else may_record(row, hand)
         self.fenced(hand, allowed, steps.note(self.world, hand, kind))
 
-    @precondition(lambda self: self.hands)
-    @rule(pick=PICK)
     def checkpoint(self, pick: int) -> None:
         hand = self.hand(pick)
         allowed = may_record(self.rows[hand.run_id], hand)
@@ -114,22 +132,16 @@ class ProtocolMachine(History):
         assert answer == ("written" if allowed else "lost")
         self.after(unchanged=None if allowed else hand.run_id)
 
-    @precondition(lambda self: self.hands)
-    @rule(pick=PICK, step=st.sampled_from(["defer", "finalize", "reach_safe_boundary"]))
     def let_go(self, pick: int, step: str) -> None:
         hand = self.hand(pick)
         allowed = may_record(self.rows[hand.run_id], hand)
         self.fenced(hand, allowed, getattr(steps, step)(self.world, hand))
 
-    @precondition(lambda self: any(hand.drains for hand in self.hands))
-    @rule(pick=PICK)
     def drained(self, pick: int) -> None:
         told = [hand for hand in self.hands if hand.drains]
         hand = told[-1 - pick % len(told)]
         self.fenced(hand, may_drain(self.rows[hand.run_id], hand), steps.drained(self.world, hand))
 
-    @precondition(lambda self: self.hands)
-    @rule(pick=PICK, kind=st.sampled_from([InterruptKind.APPROVAL, InterruptKind.INPUT]))
     def ask(self, pick: int, kind: InterruptKind) -> None:
         """A look that was overtaken, or an answer that is there already, leaves the run due (AP-6)."""
         hand = self.hand(pick)
@@ -144,8 +156,6 @@ class ProtocolMachine(History):
         parks = is_open and row["wakes"] == hand.claim.run.wakes
         assert now["status"] == ("waiting" if parks else "queued")
 
-    @precondition(lambda self: self.hands)
-    @rule(pick=PICK)
     def wait_for_tool(self, pick: int) -> None:
         hand = self.hand(pick)
         row = self.rows[hand.run_id]
@@ -156,8 +166,6 @@ class ProtocolMachine(History):
 
     # ── the gateway ──────────────────────────────────────────────────────────────────────────────────
 
-    @precondition(lambda self: self.hands)
-    @rule(pick=PICK, risk=st.sampled_from([Risk.LOW, Risk.MEDIUM]))
     def prepare(self, pick: int, risk: Risk) -> None:
         hand = self.hand(pick)
         if hand.drains or hand.run_id in self.actions:
@@ -167,8 +175,6 @@ class ProtocolMachine(History):
         if isinstance(made, Action):
             self.actions[hand.run_id] = made
 
-    @precondition(lambda self: self.hands and self.actions)
-    @rule(pick=PICK)
     def start(self, pick: int) -> None:
         """An attempt is opened once, under the start fence, for what a person allowed (I10, I12, I22)."""
         hand = self.hand(pick)
@@ -185,8 +191,12 @@ class ProtocolMachine(History):
             assert action.approval
             assert row["actions"] != ["approved"]
 
-    @precondition(lambda self: self.actions)
-    @rule(pick=PICK, state=st.sampled_from([EffectState.COMPLETED, EffectState.FAILED]))
+    def act(self, pick: int) -> None:
+        """What needs no approval, in one go."""
+        self.prepare(pick, Risk.LOW)
+        if self.actions:
+            self.start(pick)
+
     def outcome(self, pick: int, state: EffectState) -> None:
         """What happened is written once, whatever became of the run, and moves no status (I05)."""
         action = list(self.actions.values())[-1 - pick % len(self.actions)]
@@ -198,8 +208,6 @@ class ProtocolMachine(History):
 
     # ── people ───────────────────────────────────────────────────────────────────────────────────────
 
-    @precondition(lambda self: any(row["interrupts"] for row in self.rows.values()))
-    @rule(pick=PICK, decision=st.sampled_from(["approve", "reject"]))
     def decide(self, pick: int, decision: str) -> None:
         asked = [(row, one) for row in self.rows.values() for one in row["interrupts"]]
         row, question = asked[-1 - pick % len(asked)]
@@ -215,8 +223,6 @@ class ProtocolMachine(History):
             assert now["wakes"] == row["wakes"] + 1
             assert now["status"] == ("queued" if row["status"] == "waiting" else row["status"])
 
-    @precondition(lambda self: self.rows)
-    @rule(pick=PICK, ask=st.sampled_from(["cancel", "pause", "resume"]))
     def ask_of_run(self, pick: int, ask: str) -> None:
         run_id = self.picked(pick)
         assert run_id is not None
@@ -238,20 +244,27 @@ class ProtocolMachine(History):
 
     # ── time, and the reconciler ─────────────────────────────────────────────────────────────────────
 
-    @precondition(lambda self: any(row["leased"] for row in self.rows.values()))
-    @rule(pick=PICK)
-    def lease_passes(self, pick: int) -> None:
+    def lease_passes(self, pick: int, swept: bool) -> None:
         leased = [run_id for run_id, row in self.rows.items() if row["leased"]]
         self.pass_time("runs", "lease_expires_at", "id = %s", leased[-1 - pick % len(leased)])
+        if swept:
+            self.sweep("leases")
 
-    @precondition(lambda self: self.rows)
-    @rule(what=st.sampled_from(["question", "attempt", "deadline", "drain", "pause"]))
+    def stop_and_tell(self, pick: int) -> None:
+        """Cancelled, and its owner's next heartbeat hears it."""
+        leased = [run_id for run_id, row in self.rows.items() if row["leased"]]
+        run_id = leased[-1 - pick % len(leased)]
+        self.world.attempt(steps.cancel(self.world, run_id))
+        self.after()
+        slot = str(self.rows[run_id]["lease_owner"]).partition(":")[0]
+        if self.rows[run_id]["lease_owner"] == self.world.owner(slot):
+            self.beat(slot)
+
     def time_passes(self, what: str) -> None:
         """For all of a kind at once: what is past stays past until somebody acts."""
         self.pass_kind(what)
 
-    @precondition(lambda self: self.rows)
-    @rule(name=st.sampled_from(["leases", "waits", "drain", "deadlines", "interrupts", "pauses", "effects"]))
     def sweep(self, name: str) -> None:
-        self.world.sweep(name)
-        self.after()
+        for each in self.world.sweeps if name == "all" else [name]:
+            self.world.sweep(each)
+            self.after()

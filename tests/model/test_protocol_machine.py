@@ -40,12 +40,12 @@ CAUGHT_HERE = [
     "group writer: fence without revision",
     "group writer: fence without expiry",
     "claim lets an older run stand before the conversation's holder",
-    "outbox outside the transaction of a wake-up",
     "settlement fenced by the run: it ended",
     "parking without wakes: a decision",
     "parking without wakes: an outcome",
 ]
 PHASES = [Phase.generate] + [Phase.shrink] * (os.environ.get("FENCEPOST_MODEL_SHRINK") != "0")
+TEETH_SECONDS = float(os.environ.get("FENCEPOST_MODEL_TEETH_SECONDS", "300"))  # for each mutant
 PROFILE = settings(
     max_examples=10,  # histories a seed
     stateful_step_count=40,
@@ -111,4 +111,4 @@ def _mutant(name: str) -> Mutant:
 def test_the_machine_finds_what_is_wrong(clones: Clones, database: Database, name: str) -> None:
     """The machine has teeth: each of these breaks the protocol, and some history shows it."""
     with _mutant(name).change(database), pytest.raises((AssertionError, FencepostError)):
-        search(clones, count(0), 120, settings(PROFILE, phases=[Phase.generate]))
+        search(clones, count(0), TEETH_SECONDS, settings(PROFILE, phases=[Phase.generate]))
