@@ -221,6 +221,8 @@ class _Lexer:
 
     def _han(self, char: str) -> None:
         norm, at = self.norm, self.at
+        if char == "上" and norm[at - 1 : at] in lexicon_zh.ADDED_ON and at:
+            return self._other()  # 加上周五的聚会
         if char in lexicon_zh.NEXT_LAST and (found := _NEXT_LAST.match(norm, at)):
             word = found.group(1)
             return self._put("p", lexicon_zh.NEXT_LAST[word[0]] * len(word), found.end())
@@ -252,46 +254,44 @@ class _Lexer:
         norm, at = self.norm, self.at
         kind, value = entry
         end = at + len(word) - (word == "半钟" and norm.startswith("头", at + 2))
+        following = norm[end : end + 1] or " "
         tails = lexicon_zh.WEEKDAY_TAILS.get(word[-1], ()) if kind == "W" else ()
-        if (
-            tails
-            and norm.startswith(tails, end)
-            and not (norm.startswith("天气", end) and word[-1] not in "天日")
-        ):
+        weather = norm.startswith("天气", end) and word[-1] not in "天日"
+        if tails and norm.startswith(tails, end) and not weather:
             return self._put("u", "week", end - 1)
-        if (
-            kind == "."
-            and word != "年代"
-            and word[0] in lexicon_zh.UNITS_OF_TIME
-            and self.kinds[-1:] == ["n"]
-            and self.ends[-1] == at
-        ):
+        if kind == "." and self._is_unit(word):
             # 十点二十分开会: behind a number it is the unit, not the head of 分开.
             return self._put(*lexicon_zh.WORDS[word[0]], at + 1)
-        if word == "号" and norm[end : end + 1] in lexicon_zh.NUMBERED and end < len(norm):
-            return self._other()  # 三号楼, 五号线
-        if word == "月中" and norm[end : end + 1] == "旬":
-            end, kind, value = end - 1, "m", None
-        if word == "月" and norm[at - 1 : at] in ("两", "俩") and self.kinds[-1:] == ["n"]:
-            self._put("g", None, at)  # 两月 is two months, no February
-        if word == "又" and not (self.kinds[-1:] in (["C"], ["K"]) and norm[end : end + 1] in NUMERALS):
-            return self._other()  # it joins only 两元又三分
-        if (
-            kind == "Q"
-            and len(word) > 2
-            and word[0] == "隔"
-            and norm[end : end + 1] in "次遍回起定直般样"
-            and norm[end : end + 1]
-        ):
-            return self._put("Q", ("WEEKLY", 2, None), end - 1)  # 隔周一次
-        if kind == "X" and word[-1] == "初" and norm[end : end + 1] in lexicon_zh.LUNAR_DAYS:
+        if word in ("月中", "月") or (kind == "Q" and len(word) > 2 and word[0] == "隔"):
+            kind, value, end = self._month_or_other_week(word, entry, end, following)
+            return self._put(kind, value, end)
+        if kind == "X" and word[-1] == "初" and following in lexicon_zh.LUNAR_DAYS:
             return self._put("m", None, end - 1)  # 八月初三 is 月 + 初三
-        if (
-            kind == "H"
-            and word[0] in NUMERALS
-            and norm[end : end + 1] in ("点", "号", "月", "块", "元", "个")
-        ):
+        if kind == "H" and word[0] in NUMERALS and following in "点号月块元个":
             return self._numeral()
-        if kind == "I" and norm[end : end + 1] not in _AFTER_PASSING:
-            return self._other()  # 过 leads a length only before a number
+        if self._joins_nothing(word, kind, following):
+            return self._other()
         return self._put(kind, value, end)
+
+    def _is_unit(self, word: str) -> bool:
+        behind_number = self.kinds[-1:] == ["n"] and self.ends[-1] == self.at
+        return behind_number and word != "年代" and word[0] in lexicon_zh.UNITS_OF_TIME
+
+    def _month_or_other_week(
+        self, word: str, entry: tuple[str, Any], end: int, following: str
+    ) -> tuple[str, Any, int]:
+        if word == "月中" and following == "旬":
+            return "m", None, end - 1
+        if word[0] == "隔" and following in "次遍回起定直般样":
+            return "Q", ("WEEKLY", 2, None), end - 1  # 隔周一次
+        if word == "月" and self.norm[self.at - 1 : self.at] in ("两", "俩") and self.kinds[-1:] == ["n"]:
+            self._put("g", None, self.at)  # 两月 is two months, no February
+        return *entry, end
+
+    def _joins_nothing(self, word: str, kind: str, following: str) -> bool:
+        """过 leads a length only before a number, 又 joins only 两元又三分; 三号楼 is no day."""
+        if word == "又":
+            return not (self.kinds[-1:] in (["C"], ["K"]) and following in NUMERALS)
+        if word == "号":
+            return following in lexicon_zh.NUMBERED
+        return kind == "I" and following not in _AFTER_PASSING

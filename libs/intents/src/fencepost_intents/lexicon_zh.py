@@ -177,4 +177,5 @@ LUNAR_DAYS: Final = frozenset("一二三四五六七八九十")
 UNITS_OF_TIME: Final = frozenset("分点日号年月")
 NUMBERED: Final = frozenset("楼线桌院馆厅房室机床厂铺仓柜窗台井坑路座栋门柱球员选")
 AFTER_LATE: Final = frozenset("上间夕餐饭会宴点些了到归礼安夜婚年熟")
+ADDED_ON: Final = frozenset("加写记添标排补附")
 NEXT_LAST: Final = {"下": 1, "上": -1, "这": 0, "本": 0, "当": 0, "今": 0, "那": 0}

@@ -100,15 +100,14 @@ class _Reading:
         ):
             self.refused = True
             return
+        if last and cue.intent == "reminder.create" and self._only_opens(last):
+            self.found.pop()  # open my calendar and add an event
         start = clause.start if self.pending is None else self.pending
         self.pending = None
-        if (
-            last
-            and cue.intent == "reminder.create"
-            and OPENS_CALENDAR.match(self.masked[last.start : last.end].strip(" ,"))
-        ):
-            self.found.pop()  # open my calendar and add an event
         self.found.append(Request(cue.intent, start, clause.end, cue))
+
+    def _only_opens(self, last: Request) -> bool:
+        return OPENS_CALENDAR.match(self.masked[last.start : last.end].strip(" ,")) is not None
 
     def _is_no_wish(self, cue: Cue, clause: Clause, text: str) -> bool:
         if guards.is_refused(self.masked[clause.start : cue.start].rstrip(), self.zh):

@@ -5,13 +5,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 from typing import Any, Final
 
 from fencepost_intents.intent.reading import Located, Reading, complete_each_other, joined
 from fencepost_intents.intent.requests import Request
 from fencepost_intents.intent.titles import cut
+from fencepost_intents.numbers import EN_ONES
 from fencepost_intents.patterns import lazy
 from fencepost_intents.result import SlotValue, Span, TimeResult
+from fencepost_intents.time.model import Clock, Expr
 
 _ALL: Final = lazy(
     r"所有|全部|全都|一切|每个|\ball\b|\bevery\b|\beverything\b|\bentire\b|\bclear\b|\bwipe\b|清空|清除"
@@ -23,6 +26,9 @@ _ZH_CHANGE: Final = lazy(
     r"(?:往|向)(?:后|前)(?:推|挪|延|调|移)|(?:改|推迟|延后|延迟|提前|挪|调整?|推后|顺延|变更|移|延|换|更改|修改)(?:到|成|为|至|晚|早|在)?"
 )
 _EN_CHANGE: Final = lazy(r"\b(?:to|until|till|by|back|forward|for|from now)\b")
+_TO_HOUR: Final = lazy(
+    r"\b(?:to|until|till) (\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)(?: instead| please)?[ .!?]*$"
+)
 _EARLIER: Final = lazy(r"提前|早|往前|向前|\b(?:forward|earlier|sooner|ahead|up by)\b")
 _VERBS: Final = lazy(
     r"(?:往|向)(?:后|前)(?:推|挪|延|调|移)|取消掉?|删除掉?|删掉|删了|删去|去掉|关掉|关闭|关了|移除|清空|清除|撤销|停掉|停止|不要了|把|将|掉|不用再?|别再?|不必再?|不需要再?|提醒我们?|我的|下一?个|一个|都|请|帮我|改(?:到|成|为|至|在)?|推迟(?:到)?|延后(?:到)?|提前(?:到)?|挪到?|调整?到?|修改|更改|一下|(?:的|了)$|"
@@ -77,12 +83,18 @@ def change_slots(reading: Reading, request: Request) -> tuple[dict[str, Any], tu
     marker = _marker(reading, request, times)
     old = [one for one in times if one.end <= marker and not one.is_length]
     new = [one for one in times if one.start >= marker]
+    if any(one.is_length for one in new) and not all(one.is_length for one in new):
+        # 推迟明天的会议两个小时: the length is how far it moves, the day says which.
+        old += [one for one in new if not one.is_length]
+        new = [one for one in new if one.is_length]
+    if bare := _bare_target(reading, request, times):
+        old, new, times = [one for one in times if not one.is_length], [bare], [*times, bare]
     slots: dict[str, Any] = {}
     setting = reading.setting(1, window)
     if old:
         slots["period"] = reading.resolve(old[0], setting)
     if new:
-        slots["time"] = _new_time(reading, request, old, new)
+        slots["time"] = _new_time(reading, request, _dated(old, slots.get("period")), new)
     title = _target(reading, window, [(one.start, one.end) for one in times])
     if title is not None:
         slots["title"] = title
@@ -95,6 +107,29 @@ def change_slots(reading: Reading, request: Request) -> tuple[dict[str, Any], tu
     ):
         missing.append("time")
     return slots, tuple(missing)
+
+
+def _bare_target(reading: Reading, request: Request, times: list[Located]) -> Located | None:
+    """ "move my 3pm meeting to 4": an hour alone at the end, on the half of the day that the old time has."""
+    found = _TO_HOUR.search(reading.masked, request.start, request.end)
+    if found is None or any(one.end > found.start() for one in times):
+        return None
+    word = found.group(1)
+    hour = int(word) if word.isdigit() else EN_ONES.get(word, 0)
+    said = next((one.expr.clock for one in reversed(times) if one.expr.clock), None)
+    if not 1 <= hour <= 12:
+        return None
+    half = said.half if said and said.half and hour % 12 >= said.hour % 12 else None
+    expr = Expr(0, 0, clock=Clock(hour, half=half, written=word))
+    return Located(expr, found.start(1), found.end(1))
+
+
+def _dated(old: list[Located], found: Any) -> list[Located]:
+    """The old time with the day it was read on, so that the new one falls on the same."""
+    if not old or old[0].expr.date or not isinstance(found, TimeResult) or found.kind != "instant":
+        return old
+    day = date.fromisoformat((found.value or "")[:10])
+    return [replace(old[0], expr=replace(old[0].expr, date=("ymd", day.year, day.month, day.day))), *old[1:]]
 
 
 def _ends(located: Located) -> list[Located]:

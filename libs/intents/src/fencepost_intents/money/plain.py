@@ -58,8 +58,12 @@ def plain_amounts(
             continue
         start, end, negative = sign_of(norm, tokens.starts[at], tokens.ends[at])
         value, candidates = open_reading(number.value, number, place, False)
+        vague = (
+            norm[tokens.ends[at] : tokens.ends[at] + 1] in ("多", "几", "来")
+            or tokens.kinds[at - 1 : at] == "#"
+        )
         amount = AmountResult(
-            None if candidates else (-value if negative else value),
+            None if candidates or vague else (-value if negative else value),
             place.own,
             False,
             text[start:end],

@@ -65,7 +65,7 @@ _TABLE: Final[tuple[tuple[str, _Build], ...]] = (
     (r"(p)([WV])", relative.rel_weekday), (r"(p)E", relative.rel_weekend), (r"(p)(H)", relative.rel_holiday), (r"(p)([MU])", english.en_rel_month),
     (r"(p)(u)", relative.rel_unit),
     (r"([MU])s?(o),?(n)", english.en_month_day_year), (r"([MU])(n),?(n)", english.en_month_day_year), (r"([MU])s?(o)", english.en_month_day),
-    (r"([MU])(n)(?![uKCJ%x])", english.en_month_day), (r"([MU])t(n)", english.en_month_year), (r"([MU]),?s?(n)", english.en_month_year), (r"(M)", english.month_word), (r"(?<=[IspFBbt^])(U)", english.month_word), (r"(?<=I)(n)", numbers.year_alone), (r"(p)k", english.rel_quarter_word), (r"(o)ks?(n)(?![cugkKCJf%x])", english.quarter_year), (r"(o)k", english.quarter_word), (r"(\^)k", english.edge_quarter), (r"s(o)(?=[@PTt,]|$)", english.the_ordinal),
+    (r"([MU])(n)(?![uKCJ%x])", english.en_month_day), (r"([MU])t(n)", english.en_month_year), (r"([MU]),?s?(n)", english.en_month_year), (r"(M)", english.month_word), (r"(?<=[IspFBbt^4])(U)", english.month_word), (r"(?<=I)(n)", numbers.year_alone), (r"(p)k", english.rel_quarter_word), (r"(o)ks?(n)(?![cugkKCJf%x])", english.quarter_year), (r"(o)k", english.quarter_word), (r"(\^)k", english.edge_quarter), (r"s(o)(?=[@PTt,]|$)", english.the_ordinal),
     (r"(o)(W)[sI]*(p)?(u)", english.nth_of), (r"(o)(W)[sI]*([MU]),?(n)", english.nth_of_month), (r"(o)(W)[sI]*([MU])", english.nth_of_month), (r"(o)(u)[sI]*([MU]),?(n)?", english.nth_unit_of_month), (r"(o)(u)s*(p)?(u)", english.nth_day_of),
     (r"(o)s*([MU]),?(n)", english.en_day_month_year), (r"(o)s*([MU])", english.en_day_month), (r"(o)s+(p)?(u)", english.ordinal_of),
     (r"(n)s?([MU]),?(n)", english.en_day_month_year), (r"(n)s?([MU])", english.en_day_month),
@@ -81,7 +81,7 @@ _TABLE: Final[tuple[tuple[str, _Build], ...]] = (
 RULES: Final[dict[str, tuple[tuple[re.Pattern[str], _Build], ...]]] = {}
 for _source, _build in _TABLE:
     _first = _source.lstrip("(")
-    _first = _first.removeprefix("?<=s)(").removeprefix("?<=[IspFBbt^])(").removeprefix("?<=I)(")
+    _first = _first.removeprefix("?<=s)(").removeprefix("?<=[IspFBbt^4])(").removeprefix("?<=I)(")
     _firsts = "MU" if _first.startswith("[MU") else _first.lstrip("\\")[0]
     if _first.startswith("l?"):
         _firsts = "lj"
