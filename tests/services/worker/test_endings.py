@@ -110,6 +110,17 @@ def facts(*effects: dict[str, object]) -> EndingFacts:
     return EndingFacts(done, tuple(e for e in effects if e not in done), {})
 
 
+async def test_an_answer_without_an_action_is_not_called_carried_out(bench: Bench) -> None:
+    bench.model.answer(text_answer("I can't book flights."))
+    async with bench.working():
+        run_id = await bench.runs.queued("book me a flight")
+        assert await bench.ended(run_id) == "succeeded"
+    [(said,)] = await bench.runs.fetch(
+        "SELECT explanation FROM agent.finalizations WHERE run_id = %s", run_id
+    )
+    assert said == "It was answered."
+
+
 def test_an_unsettled_effect_keeps_a_run_from_succeeding_whatever_was_proposed() -> None:
     proposal = {
         "status": "succeeded",

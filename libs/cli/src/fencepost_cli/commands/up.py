@@ -91,7 +91,7 @@ async def _serve(mesh: Embedded, stop: asyncio.Event, started: float) -> int:
 def _greet(mesh: Embedded, seconds: float) -> None:
     model = os.environ.get("FENCEPOST_MODEL_URL")
     name = os.environ.get("FENCEPOST_MODEL_NAME", "its default model")
-    offline = "offline, a scripted one (set FENCEPOST_MODEL_URL for a real one)"
+    offline = "offline, by rules alone (set FENCEPOST_MODEL_URL for a real one)"
     typer.echo(f"Fencepost is up at {mesh.url}  ({seconds:.1f} s)")
     typer.echo(f"  model  {f'{name} at {model}' if model else offline}")
     typer.echo(f"  data   {mesh.data_dir}")

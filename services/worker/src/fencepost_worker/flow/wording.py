@@ -14,6 +14,7 @@ from fencepost_worker.flow.state import DONE, FAILED, REJECTED, UNSETTLED, State
 Words = tuple[str, str]  # Chinese, English
 
 _NOTHING: Final[Words] = ("没有做任何改动。", "Nothing was done.")
+_ANSWERED: Final[Words] = ("已答复。", "It was answered.")
 _REASONS: Final[Mapping[Reason, Words]] = {
     Reason.ACCEPTANCE_MET: ("请求已完成。", "The request was carried out."),
     Reason.USER_CANCELLED: ("已按您的要求取消。", "Cancelled as you asked."),
@@ -115,6 +116,7 @@ def final_text(ending: Ending, state: State, locale: str, currency: str) -> tupl
     reason = explain(ending, locale)
     if ending.reason is Reason.ACCEPTANCE_MET:
         message = state["reply"]["text"]
+        reason = reason if state["actions"] else pick(_ANSWERED, locale)  # nothing was carried out
     else:
         changed = any(a["status"] in (DONE, UNSETTLED) for a in state["actions"])
         tried = any(a["status"] in (DONE, UNSETTLED, FAILED) for a in state["actions"])
