@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 from typing import Any, Final
-from uuid import UUID
 
+from fencepost_domain.fence import Fence, FenceKind
+from fencepost_domain.run import check_fence
 from fencepost_store import model_calls
 from fencepost_store import outbox as outbox_store
+from fencepost_store.runs import lock_run
 from fencepost_store.transaction import Store, Tx
 
 from tests.mutants import checks
@@ -51,32 +53,45 @@ FENCE: Final = [
 ]
 
 
-def _in_an_earlier_transaction(lock_run: Any) -> Any:
-    async def looked(tx: Tx, run_id: UUID) -> Any:
+# The start fence of a model call, as it stands in its one statement.
+_START: Final = (
+    "status = 'running'\n       AND revision = :revision\n       AND lease_owner = :owner\n"
+    "       AND lease_expires_at > clock_timestamp()\n       AND deadline_at > clock_timestamp()"
+)
+
+
+def _in_an_earlier_transaction(open_call: Any) -> Any:
+    """The fence is judged, and its lock let go, before the statement that writes."""
+
+    async def opened(tx: Tx, fence: Fence, new: Any) -> Any:
         async with Store(tx.connection.engine, tx.ids).transaction(tx.tenant_id) as earlier:
-            return await lock_run(earlier, run_id)
+            locked = await lock_run(earlier, fence.run_id)
+            check_fence(locked.run, fence, FenceKind.START, locked.now)
+        return await open_call(tx, fence, new)
 
-    return looked
-
-
-def _unchecked(_: Any) -> Any:
-    return lambda *_, **__: None
+    return opened
 
 
+_UNFENCED_START: Final = (
+    Text("open_model_call", _START, "true"),
+    Text("open_model_call", "FOR NO KEY UPDATE", ""),
+)
 LOCKS: Final = [
     Mutant(
         "FOR KEY SHARE instead of the run's lock",
-        texts(Text("lock_run", "FOR NO KEY UPDATE", "FOR KEY SHARE")),
+        texts(Text("open_model_call", "FOR NO KEY UPDATE", "FOR KEY SHARE")),
         fences.test_i07_a_write_that_took_the_row_first_makes_the_take_over_wait,
     ),
     Mutant(
         "fence checked in an earlier transaction",
-        functions((model_calls, "lock_run", _in_an_earlier_transaction)),
+        together(
+            functions((model_calls, "open_call", _in_an_earlier_transaction)), texts(*_UNFENCED_START)
+        ),
         fences.test_i07_a_write_that_took_the_row_first_makes_the_take_over_wait,
     ),
     Mutant(
         "a start without its fence",
-        functions((model_calls, "check_fence", _unchecked)),
+        texts(Text("open_model_call", _START, "true")),
         fences.test_i07_a_write_that_takes_the_row_after_the_take_over_is_refused,
     ),
     Mutant(
