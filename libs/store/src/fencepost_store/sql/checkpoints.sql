@@ -23,7 +23,7 @@ WITH asked AS MATERIALIZED (
 ), given AS MATERIALIZED (
     SELECT * FROM unnest(CAST(:c_runs AS uuid[]), CAST(:c_spaces AS text[]), CAST(:c_ids AS text[]), CAST(:c_parents AS text[]),
                          CAST(:c_serdes AS text[]), CAST(:c_bodies AS bytea[]), CAST(:c_metadata AS text[]))
-           AS c (run_id, space, id, parent_id, serde, body, metadata)
+           WITH ORDINALITY AS c (run_id, space, id, parent_id, serde, body, metadata, place)
 ), pending AS MATERIALIZED (
     SELECT * FROM unnest(CAST(:w_runs AS uuid[]), CAST(:w_spaces AS text[]), CAST(:w_ids AS text[]), CAST(:w_tasks AS text[]),
                          CAST(:w_places AS int[]), CAST(:w_channels AS text[]), CAST(:w_paths AS text[]),
@@ -35,6 +35,7 @@ WITH asked AS MATERIALIZED (
     SELECT p.id, p.id, g.space, g.id, g.parent_id, p.tenant_id, p.revision, g.serde, g.body, CAST(g.metadata AS jsonb)
       FROM given g
       JOIN passed p ON p.id = g.run_id
+     ORDER BY g.place
     ON CONFLICT ON CONSTRAINT checkpoints_pkey DO NOTHING
     RETURNING run_id
 ), noted AS (
@@ -77,14 +78,14 @@ SELECT a.run_id,
   LEFT JOIN passed p ON p.id = a.run_id;
 
 -- newest_checkpoint --
--- Why: where a run goes on from. Checkpoint ids are time-ordered, so the greatest is the newest.
+-- Why: where a run goes on from: what was stored last. Ids are made of the worker's clock, which may be wrong.
 -- Locks: none.  Clock: none.
 -- Result: one row, or none for a run that was never checkpointed.
 SELECT checkpoint_ns, checkpoint_id, parent_id, serde, body, metadata
   FROM langgraph.checkpoints
  WHERE run_id = :run_id
    AND checkpoint_ns = :space
- ORDER BY checkpoint_id DESC
+ ORDER BY place DESC
  LIMIT 1;
 
 -- checkpoint_by_id --
@@ -106,9 +107,10 @@ SELECT checkpoint_ns, checkpoint_id, parent_id, serde, body, metadata
  WHERE run_id = :run_id
    AND (CAST(:space AS text) IS NULL OR checkpoint_ns = :space)
    AND (CAST(:id AS text) IS NULL OR checkpoint_id = :id)
-   AND (CAST(:before AS text) IS NULL OR checkpoint_id < :before)
+   AND (CAST(:before AS text) IS NULL
+        OR place < (SELECT max(b.place) FROM langgraph.checkpoints b WHERE b.run_id = :run_id AND b.checkpoint_id = :before))
    AND metadata @> CAST(:filter AS jsonb)
- ORDER BY checkpoint_id DESC
+ ORDER BY place DESC
  LIMIT CAST(:limit AS bigint);
 
 -- pending_writes --

@@ -69,7 +69,7 @@ WITH RECURSIVE asked AS MATERIALIZED (
 ), kept AS MATERIALIZED (
     SELECT * FROM unnest(CAST(:c_runs AS uuid[]), CAST(:c_spaces AS text[]), CAST(:c_ids AS text[]), CAST(:c_parents AS text[]),
                          CAST(:c_serdes AS text[]), CAST(:c_bodies AS bytea[]), CAST(:c_metadata AS text[]))
-           AS c (run_id, space, id, parent_id, serde, body, metadata)
+           WITH ORDINALITY AS c (run_id, space, id, parent_id, serde, body, metadata, place)
 ), stored AS (
     INSERT INTO langgraph.checkpoints (run_id, thread_id, checkpoint_ns, checkpoint_id, parent_id, tenant_id, revision,
                                        serde, body, metadata)
@@ -77,6 +77,7 @@ WITH RECURSIVE asked AS MATERIALIZED (
       FROM kept k
       JOIN passed p ON p.id = k.run_id
       JOIN asked a ON a.run_id = k.run_id
+     ORDER BY k.place
     ON CONFLICT ON CONSTRAINT checkpoints_pkey DO NOTHING
     RETURNING run_id
 ), finalized AS (
