@@ -129,7 +129,8 @@ def decide_pause(run: Run, event_id: UUID, *, actor: str, now: datetime) -> Deci
         run,
         RunEvent.PAUSE_ASKED,
         RunStatus.PAUSED,
-        sets={"paused_until": now + PERSON_WAITS, **stop_clock(run, now)},
+        # A mark left by an owner that is gone is spent: else the run would pause again after its resume.
+        sets={"pause_asked": False, "paused_until": now + PERSON_WAITS, **stop_clock(run, now)},
         events=(event,),
         release=True,
     )
@@ -158,16 +159,17 @@ def decide_paused(run: Run, fence: Fence, event_id: UUID, *, now: datetime) -> D
 def decide_resume(
     run: Run, event_id: UUID, *, actor: str, still_open: WaitingOn | None, now: datetime
 ) -> Decision | None:
-    """Go on after a pause: waiting while `still_open` is, else queued. None when it isn't paused."""
+    """Go on after a pause: waiting while `still_open` is, else queued. None when it isn't paused.
+
+    A pause that was only asked for is taken back, wherever the run is since.
+    """
     check_live(run)
     waits = RunStatus.WAITING if still_open else RunStatus.QUEUED
-    to = run.status if run.status is RunStatus.RUNNING else waits
+    to = waits if run.status is RunStatus.PAUSED else run.status
     on = {"on": str(still_open)} if to is RunStatus.WAITING else {}
     event = NewEvent(event_id, Ev.RUN_RESUMED, {"to": str(to), **on}, actor)
-    if run.status is RunStatus.RUNNING and run.pause_asked:
-        return Decision(RunEvent.RESUMED, None, {"pause_asked": False}, (event,))
     if run.status is not RunStatus.PAUSED:
-        return None
+        return Decision(RunEvent.RESUMED, None, {"pause_asked": False}, (event,)) if run.pause_asked else None
     if still_open is not None:
         sets = {"waiting_on": still_open, "paused_until": None}
         return move(run, RunEvent.RESUMED, RunStatus.WAITING, sets=sets, events=(event,))
