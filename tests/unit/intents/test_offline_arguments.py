@@ -17,11 +17,8 @@ NAMES = ("title", "match", "at", "by", "all", "rrule", "exdates")
 
 def handed(text: str) -> dict[str, Any]:
     found = detect(text, reference=REFERENCE, zone=ZONE)
-    context = ModelContext.__new__(ModelContext)
-    object.__setattr__(context, "reference", REFERENCE)
-    object.__setattr__(context, "answers", ())
-    object.__setattr__(context, "currency", "CNY")
-    schema = {"properties": dict.fromkeys(NAMES, {})}
+    context = ModelContext(text, REFERENCE, ZONE, "zh", "CNY", "life")
+    schema = {"properties": {name: {} for name in NAMES}}
     return arguments_for(found.intents[0], schema, found, context)
 
 

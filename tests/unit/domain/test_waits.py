@@ -14,7 +14,8 @@ from fencepost_domain.waits import decide_pause, decide_resume
 NOW = datetime(2026, 3, 4, 10, tzinfo=UTC)
 ID = UUID(int=1)
 MARKED = Run(
-    id=ID, tenant_id=ID, user_id="u", roles=("user",), module="life", mode=RunMode.LIVE, status=RunStatus.QUEUED,
+    id=ID, tenant_id=ID, user_id="u", roles=("user",), module="life", mode=RunMode.LIVE,
+    status=RunStatus.QUEUED,
     waiting_on=None, stop=None, pause_asked=True, revision=3, attempt=1, max_attempts=5, progress=0,
     attempt_progress=0, wakes=0, lease_owner=None, lease_expires_at=None, available_at=NOW, deadline_at=None,
     deadline_left=None, conversation_id=ID, graph_version="", event_seq=4, locale="en", zone=None,
