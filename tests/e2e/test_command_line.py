@@ -12,7 +12,7 @@ from tests.e2e.conftest import Caller
 
 
 async def test_a_run_that_waits_on_a_person_exits_with_4_and_an_approval_with_0(caller: Caller) -> None:
-    waits = caller.cli("run", "明早九点提醒我交周报", "--zone", "Asia/Shanghai")
+    waits = caller.cli("run", "明天上午九点提醒我交周报", "--zone", "Asia/Shanghai")
     assert waits.returncode == 4, waits.stderr
     assert "北京时间" in waits.stdout
 
@@ -22,7 +22,7 @@ async def test_a_run_that_waits_on_a_person_exits_with_4_and_an_approval_with_0(
 
 
 async def test_a_rejection_that_was_asked_for_exits_with_0(caller: Caller) -> None:
-    run = caller.cli_json("run", "明早九点提醒我交周报", "--zone", "Asia/Shanghai", "--detach")
+    run = caller.cli_json("run", "明天上午九点提醒我交周报", "--zone", "Asia/Shanghai", "--detach")
     await caller.client.wait(run["id"])
 
     done = caller.cli("reject", run["id"][-8:], "--json")
@@ -53,7 +53,7 @@ async def test_runs_show_and_watch_tell_the_same(caller: Caller) -> None:
 
 
 async def test_pause_and_resume_and_cancel(caller: Caller) -> None:
-    made = await caller.ask("明早九点提醒我交周报")
+    made = await caller.ask("明天上午九点提醒我交周报")
 
     assert caller.cli_json("pause", "@last")["status"] == "paused"
     assert caller.cli_json("resume", "@last")["status"] == "waiting"
@@ -92,7 +92,7 @@ def test_an_unreachable_service_exits_with_3(tmp_path: Path) -> None:
 
 
 async def test_verify_finds_nothing_to_say(caller: Caller) -> None:
-    await caller.resolve(await caller.ask("明早九点提醒我交周报"), decision="approve")
+    await caller.resolve(await caller.ask("明天上午九点提醒我交周报"), decision="approve")
 
     done = caller.cli("verify", env={"FENCEPOST_DATABASE_URL": caller.mesh.dsn("admin")})
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "verify: 0 violations"), done.stdout

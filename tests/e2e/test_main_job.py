@@ -11,7 +11,7 @@ from tests.e2e.conftest import Caller
 
 
 async def test_a_chinese_sentence_becomes_one_reminder(caller: Caller) -> None:
-    run = await caller.ask("明早九点提醒我交周报")
+    run = await caller.ask("明天上午九点提醒我交周报")
 
     assert (run["status"], run["waiting_on"]) == ("waiting", "approval")
     assert "上午09:00" in run["interrupt"]["question"] and "北京时间" in run["interrupt"]["question"]
@@ -33,7 +33,7 @@ async def test_an_english_sentence_becomes_one_ledger_entry(caller: Caller) -> N
 
 
 async def test_i13_reject_means_nothing_was_done(caller: Caller) -> None:
-    run = await caller.ask("明早九点提醒我交周报")
+    run = await caller.ask("明天上午九点提醒我交周报")
     ended = await caller.resolve(run, decision="reject")
 
     assert (ended["status"], ended["finalization"]["reason"]) == ("cancelled", "approval_rejected")
@@ -91,7 +91,7 @@ async def test_two_actions_are_asked_for_together_with_a_decision_each(caller: C
     ],
 )
 async def test_reminders_are_listed_changed_and_cancelled(caller: Caller, say: str, told: str) -> None:
-    made = await caller.ask("明早九点提醒我交周报")
+    made = await caller.ask("明天上午九点提醒我交周报")
     await caller.resolve(made, decision="approve")
 
     run = await caller.ask(say)
@@ -121,7 +121,7 @@ async def test_plan_for_today(caller: Caller) -> None:
 
 
 async def test_another_tenants_run_is_not_there(caller: Caller, mesh: object) -> None:
-    run = await caller.ask("明早九点提醒我交周报")
+    run = await caller.ask("明天上午九点提醒我交周报")
     from fencepost.aio import AsyncClient
 
     stranger = caller.mesh.identity.mint_token("u1", str(uuid4()), ("user", "approver", "admin"))

@@ -274,7 +274,7 @@ async def test_a_provider_that_refuses_the_key_fails_the_run_without_a_retry(ben
 
 async def test_the_offline_model_answers_by_name_through_the_same_ledger(bench: Bench) -> None:
     async with bench.working(model_url=None, model_name=None):
-        run_id = await bench.runs.queued("明早九点提醒我交周报", locale="zh-CN")
+        run_id = await bench.runs.queued("明天上午九点提醒我交周报", locale="zh-CN")
         interrupt = await bench.asked(run_id)
         await bench.resolve(run_id, interrupt["id"], {"decision": "approve"})
         assert await bench.ended(run_id) == "succeeded"

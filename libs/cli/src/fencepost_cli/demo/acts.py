@@ -15,7 +15,7 @@ BEFORE_RESPONSE = "api.resolve.before_response"
 
 async def reminder_through_three_crashes(stage: Stage) -> View:
     """The worker dies while a person thinks, the api after the yes, the gateway inside the transaction."""
-    run = await stage.ask("明早九点提醒我交周报", zone="Asia/Shanghai")
+    run = await stage.ask("明天上午九点提醒我交周报", zone="Asia/Shanghai")
     await stage.crash("worker", "it waits for the approval; the next one takes over where it was")
     stage.kill_at(BEFORE_RESPONSE, "the decision is stored, the client hasn't heard it")
     stage.kill_at(BEFORE_COMMIT, "the reminder is written but not committed")
