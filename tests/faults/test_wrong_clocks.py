@@ -1,7 +1,8 @@
 """I15 under wrong clocks: where a run goes on is what was stored last, whatever its host's clock said.
 
-Found by chaos: checkpoint ids are made of the worker's wall clock. One worker an hour ahead had the last word
-for an hour: the run went back to its checkpoint time and again, and asked the model until its budget was gone.
+Found by chaos: checkpoint ids are made of the worker's wall clock. One worker an hour ahead had the last
+word for an hour: the run went back to its checkpoint time and again, and asked the model until its budget
+was gone.
 """
 
 from __future__ import annotations
@@ -63,6 +64,7 @@ async def bench(database: Database) -> AsyncIterator[Bench]:
 async def test_i15_a_worker_an_hour_ahead_does_not_make_the_next_one_go_back(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    bench.model.answer(tool_answer("ask", {"question": "When?", "slot": "time"}))
     bench.model.answer(tool_answer("life.create_reminder", {"title": "r", "at": "2027-12-01T09:00:00+08:00"}))
     run_id = await bench.runs.queued("remind me")
     with monkeypatch.context() as ahead:
@@ -71,7 +73,10 @@ async def test_i15_a_worker_an_hour_ahead_does_not_make_the_next_one_go_back(
             asked = await bench.asked(run_id)
     monkeypatch.setattr(ids, "_last_v6_timestamp", None)  # another process
     async with bench.working():
+        await bench.resolve(run_id, asked["id"], {"text": "on the first of December at nine"})
+        asked = await bench.asked(run_id)
         await bench.resolve(run_id, asked["id"], {"decision": "approve"})
         assert await bench.ended(run_id) == "succeeded"
-    assert len(bench.model.requests) == len(bench.gateway.effects) == 1
+    assert len(bench.model.requests) == 2
+    assert len(bench.gateway.effects) == 1
     assert await bench.violations() == []
