@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from fencepost_runtime.logging import get_logger
 from fencepost_runtime.telemetry import counter
 
-LONGEST_BACKOFF: Final = timedelta(seconds=30)  # an outage ends sooner than an operator looks
+LONGEST_BACKOFF: Final = timedelta(seconds=5)  # how late a sweep resumes after an outage, however long it was
 
 log = get_logger(__name__)
 
@@ -41,7 +41,7 @@ async def run_every(
 ) -> None:
     """Call `run_once` every `interval` until `stop`; at once again while it returns a "more" count.
 
-    An exception is logged with its traceback and counted; the next try waits twice as long, 30 s at most.
+    An exception is logged with its traceback and counted; the next try waits twice as long, 5 s at most.
     Cancellation goes through.
     """
     status = status or LoopStatus(name)
