@@ -24,7 +24,13 @@ def as_json(value: Any, default: Callable[[Any], Any] | None = None) -> str:
 
     default: for what JSON has no form for, as json.dumps takes it.
     """
-    return json.dumps(_cleaned(value), default=default)
+    try:
+        text = json.dumps(value)  # plain JSON values, as nearly all are, in C
+    except TypeError:
+        return json.dumps(_cleaned(value), default=default)
+    if "\\u0000" in text or "\\ud" in text:  # perhaps half a pair, perhaps an emoji: looked at by itself
+        return json.dumps(_cleaned(value), default=default)
+    return text
 
 
 def _cleaned(value: Any) -> Any:

@@ -51,10 +51,13 @@ WITH asked AS MATERIALIZED (
      WHERE excluded.idx < 0
     RETURNING w.run_id
 ), raised AS (
+    -- Once an attempt: all that is asked of it is whether something was stored since the last one that counted. Each
+    -- time would write the whole row anew for every checkpoint.
     UPDATE agent.runs r
        SET progress = r.progress + 1
       FROM passed p
      WHERE r.id = p.id
+       AND r.progress = r.attempt_progress
        AND EXISTS (SELECT FROM stored s WHERE s.run_id = p.id)
     RETURNING r.id
 )

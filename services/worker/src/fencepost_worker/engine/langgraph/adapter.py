@@ -75,10 +75,10 @@ class LangGraphEngine:
     async def _run(self, task: Task, ports: Ports) -> Outcome:
         graph = self.graph(task.facts.definition)
         config = _config(task)
-        entry: Any = _FRESH
+        entry: Any = {"state": _FRESH}
         if not task.fresh:
             snapshot = await graph.aget_state(config)
-            values = cast(State, snapshot.values)
+            values = cast(State, snapshot.values.get("state", {}))
             if values.get("module") == task.facts.module:
                 if snapshot.interrupts:
                     question = _question(snapshot.interrupts)
@@ -102,7 +102,7 @@ class LangGraphEngine:
         pending = values.get("__interrupt__")
         if pending:
             return Parked(_question(pending))
-        return _ended(cast(State, values))
+        return _ended(cast(State, values.get("state", {})))
 
 
 def _config(task: Task) -> RunnableConfig:
