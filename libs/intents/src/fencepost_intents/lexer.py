@@ -37,7 +37,7 @@ _WORD: Final = lazy(r"[a-z]+(?:['.&-](?=[a-z])[a-z]+)*\.?")
 _NEXT_LAST: Final = lazy(
     r"(下下下|下下|上上上|上上|下|上|这|本|当|那)(?:一|1)?个?(?=周|星期|礼拜|月(?![亮饼球])|季|年|双休)"
 )
-_ZH_ORDINAL: Final = lazy(r"第([一二三四五六七八九十\d]{1,3})个?|最后(?:一|1)个?")
+_ZH_ORDINAL: Final = lazy(r"第([一二三四五六七八九十]{1,3}|\d{1,3})个?|最后(?:一|1)个?")
 _GLUED_UNIT: Final = lazy(r"(?:hrs?|h|mins?|m|secs?|s|d|w)(?![a-z$])")
 _UNIT_LETTERS: Final = {"h": "hour", "m": "minute", "s": "second", "d": "day", "w": "week"}
 _HOUR_DIGITS: Final = frozenset("0123456789一二两三四五六七八九十")
@@ -227,8 +227,11 @@ class _Lexer:
             word = found.group(1)
             return self._put("p", lexicon_zh.NEXT_LAST[word[0]] * len(word), found.end())
         if char in "第最" and (found := _ZH_ORDINAL.match(norm, at)):
-            number = read_zh(found.group(1)) if found.group(1) and not found.group(1).isdigit() else None
-            value = -1 if found.group(1) is None else int(number.value) if number else int(found.group(1))
+            said = found.group(1)
+            number = read_zh(said) if said and not said.isdigit() else None
+            if said and not said.isdigit() and number is None:
+                return self._other()
+            value = -1 if said is None else int(number.value) if number else int(said)
             return self._put("o", value, found.end())
         if (
             char in "早晚"

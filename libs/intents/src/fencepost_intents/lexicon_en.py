@@ -54,7 +54,7 @@ WORDS: Final[dict[str, Entry]] = {
     **_each("k", "quarter|quarters|qtr|qtrs"), **_each("h", "half"), **_each("a", "a|an"),
     **_each("c", "o'clock|oclock|o clock"), **_each("x", "am|a.m.|a.m", "am"), **_each("x", "pm|p.m.|p.m", "pm"),
     **_each("E", "weekend|the weekend|weekend's"),
-    **_each("p", "next|following|the next|the following", "next"), **_each("p", "last|previous|prior|the last|the previous|past|the past", "last"),
+    **_each("p", "nxt|next|following|the next|the following", "next"), **_each("p", "last|previous|prior|the last|the previous|past|the past", "last"),
     **_each("p", "this|current|the current", "this"), **_each("p", "coming|upcoming|this coming|this upcoming|the coming", "coming"),
     **_each("A", "from now|later|hence|from today", "now"), **_each("A", "after", "after"), **_each("G", "ago"),
     **_each("B", "before|prior to|ahead of", "before"), **_each("I", "in|within"), **_each("I", "in about|in around|in another|in like", None),

@@ -30,6 +30,11 @@ _FRACTION: Final = lazy(
 )
 _GLUED_HALF: Final = lazy(r"(\d{1,2})([ap])(?![a-z0-9])")
 _GLUED_HALF_AHEAD: Final = lazy(r" ?(?:-|to|till?|until|thru|through) ?\d{1,2}[ap](?![a-z0-9])")
+_TEXTED: Final = lazy(r"2(moro|morow|morrow|mrw|nite|night|day)\b")
+_TEXTED_DAYS: Final = {
+    "moro": (1, None), "morow": (1, None), "morrow": (1, None), "mrw": (1, None),
+    "nite": (0, "evening"), "night": (0, "evening"), "day": (0, None),
+}  # fmt: skip
 _DECADE: Final = lazy(r"[1-9]0s\b")
 _HALF: Final = lazy(rf"half an? (?:{_SCALE}|(?={_MONEY}))")
 _AND_HALF: Final = lazy(rf" and a half (?:{_SCALE}|(?={_MONEY}))")
@@ -41,6 +46,8 @@ _ZH_DECIMAL: Final = lazy(
 
 def read_row(norm: str, at: int, kinds: list[str]) -> tuple[str, Any, int] | None:
     """What a row of digits at `at` is besides a number, a date or a clock: its token's kind, value and end."""
+    if found := _TEXTED.match(norm, at):
+        return "D", _TEXTED_DAYS[found.group(1)], found.end()
     if norm.startswith("24/7", at) and not norm[at + 4 : at + 5].isalnum():
         return ".", "always", at + 4
     if found := _PHONE.match(norm, at):

@@ -32,7 +32,7 @@ _ZH_IF: Final = lazy(
     r"^\s*(?:如果|要是|假如|假使|倘若|万一|若(?!干)|除非|一旦|只要|等(?:我|他|她|到|.{0,8}(?:了|时|后|的时候))|(?:当|每当).{1,20}(?:时|的时候)|.{0,10}的话(?!题))|(?:股价|汇率|金价|油价|价格|气温|温度|电量|余额)[^,]{0,8}(?:到|涨|跌|低于|高于|超过|少于)|如果[^,]{1,20}(?:就|再)提醒|(?:到|到了|回到|路过|经过|离开)(?:家|公司|学校|超市|办公室|单位|机场|车站|医院)(?:的?时候|时|后|之后|以后|就)?(?=.{0,4}提醒)"
 )
 _EN_IF: Final = lazy(
-    r"^\s*(?:and |but |please |hey )?(?:if|unless|in case|whenever|once|as soon as|when)\b(?! (?:it\'s|it is) (?:noon|midnight|\d|time))|\b(?:remind|alert|notify|ping|tell) (?:me|us) (?:when|if|unless|whenever|once|as soon as)\b(?! (?:it\'s|it is) (?:noon|midnight|\d|time))"
+    r"^\s*(?:and |but |please |hey )?(?:if|unless|in case|whenever|once(?! (?:a|an|every|per|each|more|again)\b)|as soon as|when)\b(?! (?:it\'s|it is) (?:noon|midnight|\d|time))|\b(?:remind|alert|notify|ping|tell) (?:me|us) (?:when|if|unless|whenever|once(?! (?:a|an|every|per|each|more|again)\b)|as soon as)\b(?! (?:it\'s|it is) (?:noon|midnight|\d|time))"
     r"|(?<!see )(?<!check )(?<!ask )(?<!know )(?<!wonder )(?<!sure )(?<!decide )(?<!confirm )(?<!find out )(?<!ask him )(?<!ask her )(?<!tell me )\b(?:only )?(?:if|unless) (?:it|i|he|she|they|we|you|the|there|my|nobody|no one)\b(?! can\b)"
 )
 _POLITE_IF: Final = lazy(

@@ -25,6 +25,7 @@ _BETWEEN: Final = frozenset(
 _PERIODS: Final = frozenset(("named_month", "named_year", "month", "week", "year", "quarter"))
 _AT_END: Final = lazy(r"[\s,.!?。吧哦呢啊]|please|thanks|thank you|谢谢")
 _TIMER: Final = lazy(r"倒计时|计时|定时器|\btimers?\b|\bcountdown\b")
+_UNTIL: Final = lazy(r"until|till?\b|直到|一直到")
 _JOINED: Final = lazy(
     r"(?:和|以及|还有|跟|、)$|\band (?:again )?(?:at |on |by )?$|\band to [\w ]{1,40} (?:at|on|by) $|\band [\w ]{1,24} at $"
 )
@@ -176,6 +177,10 @@ def own_time(reading: Reading, request: Request, is_timer: bool = False) -> list
                 False,
                 "tail",
             )
+        if whole.expr.recurrence and other.expr.clock and _UNTIL.match(reading.norm, other.start):
+            whole.expr.leftover = True  # every 30 minutes until 5pm: no rule of ours ends within a day
+            used.append(other)
+            continue
         whole = joined(whole, other)
         used.append(other)
     return used

@@ -259,7 +259,7 @@ _TABLE: Final[tuple[tuple[str, _Build], ...]] = (
     (r"(n)(u)p(n)" + _BARE, _en_minutes_past), (r"(n)(u)[tB](n)" + _BARE, _en_minutes_to), (r"(n)p(n)" + _BARE, _en_past),
     (r"kp(n)", _en_quarter_past), (r"akp(n)", _en_quarter_past), (r"k[tB](n)", _en_quarter_to),
     (r"ak[tB](n)", _en_quarter_to), (r"(n)(n)(x)", _half_of_minutes), (r"(n)(x)", _half_of), (r"(n)t(n)" + _BARE, _en_to),
-    (r"(P)", _noon), (r"@s?(n)(n)(x)", _half_of_minutes), (r"@s?(n)(x)", _half_of), (r"@s?(n)(n)" + _BARE, _bare), (r"@s?(n)(?!p[TPn]|A[TP]|cx)" + _BARE, _bare),
+    (r"(P)", _noon), (r"@s?(n)(n)(x)", _half_of_minutes), (r"@s?(n)(x)", _half_of), (r"@s?(n)(n)" + _BARE, _bare), (r"@s?(n)(?!p[TPn]|A[TP]|c)" + _BARE, _bare),
 )  # fmt: skip
 _RULES: Final[dict[str, tuple[tuple[re.Pattern[str], _Build], ...]]] = {}
 for _source, _build in _TABLE:

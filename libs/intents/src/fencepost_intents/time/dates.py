@@ -180,6 +180,8 @@ def shift_day(day: date, count: int, unit: str, setting: Setting) -> date:
             return setting.holidays.add_workdays(day, count)
         case "month" | "quarter" | "year":
             return add_months(day, count * {"month": 1, "quarter": 3, "year": 12}[unit])
+        case "hour" | "minute" | "second":
+            raise Unreadable("days counted in hours")
         case _:
             return day + timedelta(days=count * {"day": 1, "week": 7, "fortnight": 14}[unit])
 

@@ -56,7 +56,7 @@ class DayElements(Cursor):
         if self.kinds[at : at + 1] not in ("A", "B") or not self._is_latin(at):
             return None
         day = read_day(self.tokens, at + 1)
-        if day is None or day[0][0] not in ("holiday", "past_holiday"):
+        if day is None or day[0][0] not in ("holiday", "past_holiday") or "*" in day[0]:
             return None
         return ("beside", spec[1], day[0], -1 if self.kinds[at] == "B" else 1), day[1]
 

@@ -177,8 +177,8 @@ def holiday_word(name: str) -> DateSpec:
     return ("holiday", name)
 
 
-def rel_year_holiday(years: int, name: str) -> DateSpec:
-    return ("holiday", name, years)
+def rel_year_holiday(years: int, name: str) -> DateSpec | None:
+    return None if name == "*" else ("holiday", name, years)
 
 
 def rel_year_alone(years: int) -> DateSpec:

@@ -123,14 +123,14 @@ def holiday_of_year(name: Any, prefix: Any, unit: Any) -> DateSpec | None:
 
 def holiday_shift(name: Any, side: Any, count: Any, unit: Any) -> DateSpec | None:
     number = int_in(count, 1, 60)
-    if number is None or unit not in DAY_UNITS:
+    if number is None or unit not in DAY_UNITS or name == "*":
         return None
     return ("shifted", ("holiday", name), -number if side == "before" else number, unit)
 
 
 def holiday_year(name: Any, year: Any) -> DateSpec | None:
     number = int_in(year, 1900, 2200)
-    return None if number is None else ("holiday", name, None, number)
+    return None if number is None or name == "*" else ("holiday", name, None, number)
 
 
 def year_holiday(year: Any, name: Any) -> DateSpec | None:
@@ -138,6 +138,8 @@ def year_holiday(year: Any, name: Any) -> DateSpec | None:
 
 
 def rel_holiday(prefix: Any, name: Any) -> DateSpec | None:
+    if name == "*":
+        return None
     if prefix == "last":
         return ("past_holiday", name)
     return ("holiday", name)
@@ -154,4 +156,6 @@ def rel_quarter(years: Any, n: Any, unit: Any) -> DateSpec | None:
 
 
 def rel_literal(years: Any, spec: Any) -> DateSpec | None:
-    return (*spec, years) if spec[0] == "half_year" else (spec[0], spec[1], None, years)
+    if spec[0] == "half_year":
+        return (*spec, years)
+    return (spec[0], spec[1], None, years) if spec[0] == "named_quarter" else None

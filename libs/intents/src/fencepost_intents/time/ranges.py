@@ -53,7 +53,11 @@ class Ranges(Cursor):
     def _range(self, expr: Expr, at: int) -> int:
         """到 / to: a second day or clock ends a span."""
         kind = self.kinds[at : at + 1]
-        if kind not in ("t", "&") or (expr.recurrence is not None and kind == "&") or expr.duration:
+        if (
+            kind not in ("t", "&")
+            or (expr.recurrence is not None and kind == "&" and not expr.ranged)
+            or expr.duration
+        ):
             return at
         if kind == "&" and not expr.ranged:
             return at

@@ -14,9 +14,10 @@ from fencepost_intents.time.clocks import read_clock
 from fencepost_intents.time.day_elements import DayElements
 from fencepost_intents.time.day_rules import read_day
 from fencepost_intents.time.distances import Distances
+from fencepost_intents.time.leftovers import Leftovers
 from fencepost_intents.time.model import Duration, Expr
 from fencepost_intents.time.ranges import Ranges
-from fencepost_intents.time.recur_rules import read_recurrence
+from fencepost_intents.time.recur_rules import DAYS, read_recurrence
 from fencepost_intents.time.tails import Tails
 from fencepost_intents.tokens import Tokens
 
@@ -24,9 +25,6 @@ _STARTS: Final = frozenset("LDWVMUEHXPTSQRrqpnaholjbBtFIk@^~s#xZwe4u")
 _NEGATED: Final = lazy(
     r"(?:\bnot|n't|\bno need|\bwithout|不是|不用|不要|不必|不需要|别|非)(?: (?:be|a|an|repeat|to))*\s*$"
 )
-_COUNTED: Final = frozenset("人件份位名张本杯次条只台辆套天")
-_AGAIN: Final = frozenset(("again", "then", "also", "morning", "afternoon", "evening", "forenoon", "noon"))
-_LEFT_OVER: Final = frozenset("cmyuTfLkx")
 
 
 def read_times(tokens: Tokens, norm: str) -> list[Expr]:
@@ -48,7 +46,7 @@ def read_times(tokens: Tokens, norm: str) -> list[Expr]:
     return [expr for expr in found if repeats or expr.mode != "tail"]
 
 
-class _Reader(Tails, Ranges, Distances, DayElements):
+class _Reader(Tails, Ranges, Distances, DayElements, Leftovers):
     """Reads the elements of an expression and puts it together."""
 
     __slots__ = ()
@@ -105,21 +103,16 @@ class _Reader(Tails, Ranges, Distances, DayElements):
     def _lead(self, expr: Expr, at: int) -> int | None:
         """A word that leads a time: by, before, from, in. None when nothing can follow."""
         kind = self.kinds[at]
-        if (
-            kind == "b"
-            or (kind == "B" and self._is_latin(at))
-            or (
-                kind == "t"
-                and self._is_latin(at)
-                and self.norm[self.tokens.starts[at] :][:5] in ("until", "till ", "til ")
-            )
-        ):
+        latin = self._is_latin(at)
+        until = (
+            kind == "t" and latin and self.norm.startswith(("until", "till ", "til "), self.tokens.starts[at])
+        )
+        if kind == "b" or (kind == "B" and latin) or until:
             expr.deadline = True
         elif kind == "F":
             expr.ranged = True
         elif kind == "I":
-            if self.tokens.values[at] == "within":
-                expr.mode = "within"
+            expr.mode = "within" if self.tokens.values[at] == "within" else expr.mode
         elif kind not in "@s":
             return at
         elif kind == "s" and self.kinds[at + 1 : at + 2] in ("s", "", "."):
@@ -127,9 +120,6 @@ class _Reader(Tails, Ranges, Distances, DayElements):
         elif kind == "@" or read_recurrence(self.tokens, at) or read_day(self.tokens, at):
             return at
         return at + 1
-
-    # --- Elements
-    # ------------------------------------------------------------------------------------------------
 
     def _elements(self, expr: Expr, at: int) -> int:
         """Days, clocks, parts, zones and repetitions, in any order, each once; glue between them is passed
@@ -184,7 +174,15 @@ class _Reader(Tails, Ranges, Distances, DayElements):
             return reached
         if expr.clock is None and (reached := self._clock(expr, at)):
             return reached
-        if kind == "&" and expr.recurrence and expr.clock and (reached := self._another_clock(expr, at + 1)):
+        if expr.recurrence and kind == "Q" and (reached := self._days_of_rule(expr, at)):
+            return reached
+        if (
+            kind == "&"
+            and expr.recurrence
+            and expr.clock
+            and not expr.ranged
+            and (reached := self._another_clock(expr, at + 1))
+        ):
             return reached
         return self._counted_or_day(expr, at, kind)
 
@@ -194,12 +192,26 @@ class _Reader(Tails, Ranges, Distances, DayElements):
         more = read_clock(self.tokens, at + (part is not None), bare=True)
         if more is None:
             return None
+        end = more[1]
+        step = 1 + self.kinds.startswith("RP", end)  # 9 every night
+        if self.kinds.startswith(("P", "RP"), end):
+            part, end = self.tokens.values[end + step - 1], end + step
         expr.more_clocks.append(replace(more[0], part=part))
-        return more[1]
+        return end
+
+    def _days_of_rule(self, expr: Expr, at: int) -> int | None:
+        """ "weekly on Tuesdays": the days of a rule that has none yet."""
+        rule, value = expr.recurrence, self.tokens.values[at]
+        if rule is None or rule.freq != "WEEKLY" or rule.by_day or len(value) < 4:
+            return None
+        expr.recurrence = replace(rule, by_day=tuple(DAYS[day] for day in value[3]))
+        return at + 1
 
     def _part(self, expr: Expr, at: int) -> int | None:
         part = self.tokens.values[at]
-        if part in ("noon_exact", "midnight") or (expr.clock is None and expr.part is not None):
+        if part in ("noon_exact", "midnight") or (
+            expr.part is not None and (expr.clock is None or part != expr.part)
+        ):
             return None
         if expr.clock is not None and expr.clock.part:
             return None
@@ -264,37 +276,3 @@ class _Reader(Tails, Ranges, Distances, DayElements):
         expr.recurrence = expr.recurrence or rule
         expr.part = expr.part or rule.part
         return end
-
-    def _cut_short(self, at: int) -> bool:
-        """Whether a number hangs right before (3-15上午): the expression may begin there."""
-        tokens = self.tokens
-        if at < 2 or self.kinds[at - 1] != "n" or self.kinds[at - 2] != "t":
-            return False
-        return tokens.ends[at - 1] == tokens.starts[at] and self.kinds[at] in "PT"
-
-    def _left_over(self, expr: Expr, at: int) -> bool:
-        """Whether a piece of a time stands right behind, unread: then the reading is unsure."""
-        kinds = self.kinds
-        if at >= len(kinds) or at == 0:
-            return False
-        touching = self.tokens.starts[at] - self.tokens.ends[at - 1] <= 1
-        if not touching:
-            return False
-        if kinds[at] in _LEFT_OVER:
-            return True
-        if kinds[at] == "&" and expr.recurrence is None:
-            # "in an hour or two", 三点或者四点: which of them?
-            following = at + 1
-            while kinds[following : following + 1] in ("P", ".") and self.tokens.values[following] in _AGAIN:
-                following += 1
-            another = read_clock(self.tokens, following)
-            return another is not None or (expr.duration is not None and kinds[at + 1 : at + 2] == "n")
-        counted = self.norm[self.tokens.ends[at] : self.tokens.ends[at] + 1] in _COUNTED and self.tokens.ends[
-            at
-        ] < len(self.norm)
-        return (
-            kinds[at] == "n"
-            and kinds[at - 1] == "c"
-            and not counted
-            and kinds[at + 1 : at + 2] not in ("g", "K", "C", "J", "u")
-        )

@@ -80,7 +80,11 @@ def _resolve(expr: Expr, setting: Setting, blank: TimeResult) -> TimeResult:
         return resolve_recurrence(expr, setting, blank)
     if expr.duration is not None:
         return _from_duration(expr, expr.duration, setting, blank)
-    if expr.date_end is not None and expr.clock is None and expr.clock_end is not None and expr.date:
+    one_clock = (expr.clock is None) != (expr.clock_end is None)
+    weekdays = (
+        expr.date is not None and expr.date_end is not None and expr.date[0] == expr.date_end[0] == "weekday"
+    )
+    if expr.date and expr.date_end and one_clock and (weekdays or expr.clock is None):
         return _each_day(expr, setting, blank)
     if expr.date_end is not None or expr.clock_end is not None:
         return resolve_span(expr, setting, blank)
@@ -100,7 +104,7 @@ def _each_day(expr: Expr, setting: Setting, blank: TimeResult) -> TimeResult:
     """周一到周五早八点: on each of these days, of every week or of the one ahead; nobody can tell."""
     from fencepost_intents.time.recur import resolve_recurrence
 
-    daily = replace(expr, clock=expr.clock_end, clock_end=None, recurrence=Recurrence("DAILY"))
+    daily = replace(expr, clock=expr.clock or expr.clock_end, clock_end=None, recurrence=Recurrence("DAILY"))
     assert expr.date is not None
     first = days_of(expr.date, setting)[0].first
     once = replace(daily, date=("ymd", first.year, first.month, first.day))
