@@ -18,7 +18,7 @@ NAMES = ("title", "match", "at", "by", "all", "rrule", "exdates")
 def handed(text: str) -> dict[str, Any]:
     found = detect(text, reference=REFERENCE, zone=ZONE)
     context = ModelContext(text, REFERENCE, ZONE, "zh", "CNY", "life")
-    schema = {"properties": {name: {} for name in NAMES}}
+    schema: dict[str, Any] = {"properties": {name: {} for name in NAMES}}
     return arguments_for(found.intents[0], schema, found, context)
 
 
