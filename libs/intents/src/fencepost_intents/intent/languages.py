@@ -51,7 +51,7 @@ POINTS: Final = lazy(
     r"^(?:下面|以下|上面|这|那|它|此|下列|如下)[^,]{0,8}$|^(?:这|那)?(?:段|句|个|些|篇)(?:话|文字|内容|词|句子)?$|^(?:this|that|it|these|the following|this for me|following text)(?: \w+)?$"
 )
 _EDGE: Final = lazy(
-    r"^(?:[\s,:：，。、]|请问|请|for |帮我|把|将|一下|下|成|为|to |into |please |this:? |the following:? |from \w+ |how (?:do|can|would|should|could) (?:i|you|we|one|people) (?:say|write) )+"
+    r"^(?:[\s,:：，。、]|请问|请|for |帮我|把|将|一下|下|成|为|to |into |please |this:? |the following:? |from \w+ |how (?:do|can|would|should|could) (?:i|you|we|one|people) (?:say|write),? )+"
 )
 _EDGE_TAIL: Final = lazy(r"(?:[\s,:：，。、?？!]|成|为|吧|谢谢|please|一下| to| into| for me)$")
 _PAGES: Final = lazy(
