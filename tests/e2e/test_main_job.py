@@ -132,3 +132,19 @@ async def test_another_tenants_run_is_not_there(caller: Caller, mesh: object) ->
         with pytest.raises(ApiError) as refused:
             await other.resolve(run["interrupt"]["id"], {"decision": "approve"}, idempotency_key="k")
         assert refused.value.status == 404
+
+
+async def test_edited_arguments_that_do_not_fit_are_refused_and_the_question_stays(caller: Caller) -> None:
+    run = await caller.ask("paid $1,234.50 for the hotel", zone="America/New_York")
+    [asked] = run["interrupt"]["preview"]
+
+    with pytest.raises(ApiError) as refused:
+        await caller.resolve(run, decision="approve", arguments={**asked["arguments"], "user_id": "u2"})
+    assert refused.value.status == 422
+    assert refused.value.errors[0]["pointer"].startswith("/arguments")
+
+    edited = {**asked["arguments"], "amount": "234.50"}
+    ended = await caller.resolve(run, decision="approve", arguments=edited)
+    assert ended["status"] == "succeeded", ended["finalization"]
+    [entry] = await caller.items("/v1/ledger-entries")
+    assert entry["amount"] == "234.50"

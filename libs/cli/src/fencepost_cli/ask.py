@@ -18,7 +18,11 @@ def ask_person(client: Client, interrupt: dict[str, Any]) -> bool:
     """Show the question, take the answer, send it. False when the person would rather not answer now."""
     for line in render.interrupt_lines(interrupt):
         say(line)
-    resolution = _approval(interrupt) if interrupt["kind"] == "approval" else _answer(interrupt)
+    try:
+        resolution = _approval(interrupt) if interrupt["kind"] == "approval" else _answer(interrupt)
+    except (typer.Abort, click.exceptions.Abort, KeyboardInterrupt, EOFError):
+        warn("")  # Ctrl-C leaves the prompt, not the run: it waits on
+        return False
     if resolution is None:
         return False
     client.interrupts.resolve(interrupt["id"], resolution, idempotency_key=str(SystemIds().uuid7()))

@@ -181,7 +181,10 @@ class TransitionRefused(Payload):
 
 
 class ModelCalled(Payload):
-    """A settled call of a model; late ones are billed and never used."""
+    """A settled call of a model; late ones are billed and never used.
+
+    Of a failed one: our code, the provider's, and whether trying again can help.
+    """
 
     call_id: UUID
     key: str
@@ -193,6 +196,9 @@ class ModelCalled(Payload):
     late: bool
     input_tokens: int | None = None
     output_tokens: int | None = None
+    code: str | None = None
+    provider_code: str | None = None
+    retryable: bool | None = None
 
 
 class NodeFailed(Payload):

@@ -126,6 +126,7 @@ def _told(call: NewCall, attempt: int, outcome: Outcome, *, late: bool) -> dict[
         "late": late,
         "input_tokens": outcome.input_tokens,
         "output_tokens": outcome.output_tokens,
+        **{k: v for k, v in (outcome.error or {}).items() if k in ("code", "provider_code", "retryable")},
     }
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final, NoReturn
 
 import jsonschema_rs
 from fencepost_contracts.http import ActionDecision, ResolutionRequest
+from fencepost_contracts.schema import Schema
 from fencepost_domain.errors import Invalid
 from fencepost_domain.interrupt import Interrupt
 from fencepost_domain.vocabulary import InterruptKind
@@ -22,6 +23,14 @@ from fencepost_api.strict_json import escape
 
 _APPROVAL: Final = ("decision", "decisions", "arguments", "note", "remember")
 _ANSWER: Final = ("choice", "value", "text")
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Arguments that the decider gave instead, and where in the request they stand."""
+
+    arguments: Mapping[str, Any]
+    pointer: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +44,7 @@ class Resolution:
     stored: Mapping[str, Any]
     sameness: Any
     indexes: tuple[int, ...] = ()
-    edited: frozenset[int] = frozenset()
+    edited: Mapping[int, Edit] = field(default_factory=dict)
     decisions: Mapping[int, tuple[str, str | None]] = field(default_factory=dict)
 
 
@@ -57,7 +66,15 @@ def _none_of(given: set[str], names: Sequence[str], detail: str) -> None:
 
 def _approval(interrupt: Interrupt, request: ResolutionRequest) -> Resolution:
     items = _items(interrupt.indexes or (0,), request)
-    edited = frozenset(item.index for item in items if item.arguments is not None)
+    places = [item.index for item in request.decisions or ()]
+    edited = {
+        item.index: Edit(
+            item.arguments,
+            f"/decisions/{places.index(item.index)}/arguments" if places else "/arguments",
+        )
+        for item in items
+        if item.arguments is not None
+    }
     kinds = {item.decision for item in items}
     whole = kinds.pop() if len(kinds) == 1 else "mixed"
     stored: dict[str, Any] = {
@@ -111,6 +128,15 @@ def _for_all(indexes: tuple[int, ...], request: ResolutionRequest) -> list[Actio
         ActionDecision(index=index, decision=request.decision, arguments=request.arguments)
         for index in indexes
     ]
+
+
+def check_edits(edits: Mapping[int, Edit], schemas: Mapping[int, Schema]) -> None:
+    """Raises Invalid for edited arguments that don't fit their tool: told while the editor still listens."""
+    for index, edit in edits.items():
+        schema = schemas.get(index)
+        faults = schema.faults(dict(edit.arguments)) if schema is not None else []
+        if faults:
+            raise Invalid(edit.pointer + faults[0].pointer, faults[0].detail, "schema")
 
 
 def _answer(standing: Standing, request: ResolutionRequest) -> Resolution:

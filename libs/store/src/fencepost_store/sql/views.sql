@@ -201,6 +201,17 @@ SELECT i.user_id, i.risk, i.candidates, i.input_schema, i.resolution_key, i.reso
   FROM agent.interrupts i
  WHERE i.id = :id;
 
+-- schemas_of_actions --
+-- Why: edited arguments are judged by the schema their tool was published with, when they are given.
+-- Locks: none (run and interrupt are held).  Clock: none.
+-- Result: a row per action asked for: its index, tool, and the catalog's fingerprint and body.
+SELECT a.index, a.tool, c.fingerprint, c.body
+  FROM agent.actions a
+  JOIN agent.catalogs c ON c.fingerprint = a.catalog_fp
+ WHERE a.interrupt_id = :interrupt_id
+   AND a.index = ANY(CAST(:indexes AS int[]))
+   AND a.status <> 'withdrawn';
+
 -- view_conversations --
 -- Why: a person's conversations.
 -- Locks: none.  Clock: none.

@@ -1,6 +1,7 @@
 """The log as a stream tells it: which events are shown, under which name, with what in them.
 
-A pure table. What a run did inside (model calls, recovery checks, nodes) stays in `/events`.
+A pure table. What a run did inside (model calls, recovery checks, nodes) stays in `/events`, but for a model
+call that failed: after the first byte only an `error` can still say so (case ST-4).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from fencepost_domain.vocabulary import Ev, RunStatus, WaitingOn
+from fencepost_domain.vocabulary import CallState, Ev, RunStatus, WaitingOn
 from pydantic_core import to_json
 
 S = RunStatus
@@ -67,7 +68,8 @@ def show(event: Logged) -> Shown | None:
     if told is None:
         return None
     name, data = told
-    return Shown(name, to_json({**base, **data}), event.seq, last=name == "run.finished")
+    seq = None if name == "error" else event.seq  # an error is told, not resumed from (design 05)
+    return Shown(name, to_json({**base, **data}), seq, last=name == "run.finished")
 
 
 def _told(event: Logged) -> tuple[str, Mapping[str, Any]] | None:
@@ -92,6 +94,8 @@ def _told(event: Logged) -> tuple[str, Mapping[str, Any]] | None:
         return "interrupt.closed", {**payload, "status": CLOSED[kind], "resolution": resolution}
     if kind in SAME_NAME:
         return kind, dict(payload)
+    if kind == Ev.MODEL_CALLED and payload.get("state") == CallState.FAILED:
+        return "error", {name: payload.get(name) for name in ("code", "provider_code", "retryable")}
     status = status_after(kind, payload)
     return ("run.status", status) if status else None
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from fencepost_contracts.http import ResolutionRequest
+from fencepost_contracts.loader import read_catalog
+from fencepost_contracts.schema import Schema
 from fencepost_domain.errors import Conflict, Forbidden
 from fencepost_domain.interrupt import decide_resolution
 from fencepost_domain.policy import check_may_decide
@@ -23,7 +25,7 @@ from fencepost_api.auth import Caller
 from fencepost_api.context import Api
 from fencepost_api.effective import effective
 from fencepost_api.render import Row
-from fencepost_api.resolution import Resolution, read_resolution
+from fencepost_api.resolution import Resolution, check_edits, read_resolution
 from fencepost_api.usecases.create_run import fingerprint
 
 
@@ -69,6 +71,7 @@ async def _resolve(
         raise Conflict("idempotency_key_reused", "this key was used for another decision")
     fresh = decide_resolution(interrupt, locked.run.status, digest, now).fresh
     if fresh:
+        await _check_edits(tx, interrupt_id, resolution)
         await interrupts.resolve(
             tx,
             locked.run,
@@ -86,6 +89,18 @@ async def _resolve(
     else:
         row = await views.interrupt(tx, interrupt_id, visible(caller))
     return Resolved(row, locked.run.id, replayed=not fresh)
+
+
+async def _check_edits(tx: Tx, interrupt_id: UUID, resolution: Resolution) -> None:
+    """Raises Invalid. The gateway judges them again when they are prepared; here the editor still listens."""
+    if not resolution.edited:
+        return
+    schemas = {}
+    for row in await views.schemas_of_actions(tx, interrupt_id, list(resolution.edited)):
+        tool = read_catalog(row["fingerprint"], row["body"]).tool(row["tool"])
+        if tool is not None:
+            schemas[row["index"]] = Schema(tool.input_schema)
+    check_edits(resolution.edited, schemas)
 
 
 def _key_differs(standing: views.Standing, caller: Caller, key: str, stored: str | None, digest: str) -> bool:
