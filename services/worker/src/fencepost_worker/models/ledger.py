@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
@@ -118,9 +119,19 @@ class ModelLedger:
             output_tokens=answer.output_tokens,
         )
         await ahit("worker.model.before_settle")
-        await self._settle(run, call, attempt, outcome)
+        await self._settle_whatever_comes(run, call, attempt, outcome)
         await ahit("worker.model.after_answer")
         return answer
+
+    async def _settle_whatever_comes(self, run: Run, call: NewCall, attempt: int, outcome: Outcome) -> None:
+        """As _settle; a cancel waits until the answer is written. It was paid for, whoever the run is now."""
+        writing = asyncio.ensure_future(self._settle(run, call, attempt, outcome))
+        try:
+            await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            with suppress(FencepostError):
+                await writing
+            raise
 
     async def _settle(self, run: Run, call: NewCall, attempt: int, outcome: Outcome) -> None:
         """Raises FenceLost for an outcome that came late; it is kept all the same."""
