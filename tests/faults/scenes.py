@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 from fencepost.views import View
-from fencepost_runtime.failpoints import Action
+from fencepost_runtime.failpoints import FAILPOINTS, Action, Failpoint
 
 from tests.faults.mesh import Mesh
 from tests.faults.people import REMIND, Person
@@ -166,8 +166,8 @@ SCENES: Final[Mapping[str, Scene]] = {
     "reconciler.settle_effects.before_commit": lost_call,
     "reconciler.settle_effects.after_commit": lost_call,
 }
-# Reached only where a provider can be told to fail or to call nonsense: test_provider_log.py.
-WITH_A_PROVIDER: Final = frozenset({
+# Reached only where a provider can be told to fail or to call nonsense.
+ONLY_WITH_A_PROVIDER: Final = frozenset({
     "worker.refusals.before_commit",
     "worker.refusals.after_commit",
     "worker.defer.before_commit",
@@ -179,3 +179,13 @@ WITH_A_PROVIDER: Final = frozenset({
 
 def scene_of(point: str) -> Scene:
     return SCENES.get(point, load)
+
+
+def needs_a_provider(point: Failpoint) -> bool:
+    """In test_provider_log.py, on a provider with a log of its own; all others in test_matrix.py."""
+    at_work = point.process in ("worker", "gateway") and scene_of(point.name) is load
+    return at_work or point.name in ONLY_WITH_A_PROVIDER
+
+
+MATRIX: Final = [name for name, point in FAILPOINTS.items() if not needs_a_provider(point)]
+PROVIDED: Final = [name for name, point in FAILPOINTS.items() if needs_a_provider(point)]

@@ -1,4 +1,4 @@
-"""The worker's failpoints again, with a provider over HTTP whose own log shows what the tables can't.
+"""The worker's and the gateway's failpoints, on a provider whose own log shows what the tables can't.
 
 I15: an answer that is in the ledger is never asked for again. I18: nothing unpaired is ever sent. I22:
 nothing is asked once a cancel is committed. A provider can also be told to fail and to call nonsense, which
@@ -17,14 +17,9 @@ from fencepost_runtime.failpoints import FAILPOINTS
 from tests.faults.mesh import Mesh, mesh_at, new_tenant
 from tests.faults.people import Person
 from tests.faults.provider import how_often, make_provider, unpaired
-from tests.faults.scenes import WITH_A_PROVIDER, load, scene_of
+from tests.faults.scenes import PROVIDED
 from tests.support.scripted_model import ScriptedModel, providing
 
-POINTS = [
-    name
-    for name, point in FAILPOINTS.items()
-    if name in WITH_A_PROVIDER or (point.process in ("worker", "gateway") and scene_of(name) is load)
-]
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(180)]
 
 
@@ -41,7 +36,7 @@ async def mesh(tmp_path_factory: pytest.TempPathFactory, provider: ScriptedModel
         yield running
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", PROVIDED)
 async def test_killed_there_no_answer_is_asked_for_twice(
     mesh: Mesh, provider: ScriptedModel, point: str
 ) -> None:
@@ -55,6 +50,7 @@ async def test_killed_there_no_answer_is_asked_for_twice(
             for title in ("write nonsense", "move yesterday", "lift the overload"):
                 group.create_task(person.reminder(title))
             died = await mesh.hit(point)
+            assert await mesh.violations() == [], "before anybody recovered"
             await mesh.back(FAILPOINTS[point].process, died)
     person.reminders = [f"{title} {person.mark}" for title in person.reminders]
     await person.reckon()
