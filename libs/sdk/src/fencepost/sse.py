@@ -6,7 +6,9 @@ the last stored id; a 204 says that the stream was read to its end.
 
 from __future__ import annotations
 
+import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Final
 
@@ -17,6 +19,8 @@ from fencepost.errors import Unreachable, check
 from fencepost.views import StreamEvent, View
 
 RECONNECTS: Final = 20  # in a row without any event between; then the api counts as unreachable
+FIRST_PAUSE_SECONDS: Final = 0.05
+LAST_PAUSE_SECONDS: Final = 2.0
 TIMEOUT: Final = httpx.Timeout(10.0, read=45.0)  # a comment comes every 15 s
 
 
@@ -32,10 +36,12 @@ class Cursor:
         base = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
         return {**base, "Last-Event-ID": self.last_id} if self.last_id else base
 
-    def cut(self, error: Exception) -> None:
+    def cut(self, error: Exception) -> float:
+        """Seconds to wait before the next try: hardly any the first time, so that a restart isn't noticed."""
         self.cuts += 1
         if self.cuts > RECONNECTS:
             raise Unreachable("the stream was cut again and again") from error
+        return min(FIRST_PAUSE_SECONDS * 2 ** (self.cuts - 1), LAST_PAUSE_SECONDS)
 
     def take(self, event: ServerSentEvent) -> StreamEvent | None:
         if not event.data:
@@ -64,9 +70,11 @@ def read_stream(client: httpx.Client, path: str, last_id: str | None = None) -> 
                 for sse in EventSource(check(response)).iter_sse():
                     if (event := cursor.take(sse)) is not None:
                         yield event
-            cursor.cut(ConnectionError("the stream ended"))
+            pause = cursor.cut(ConnectionError("the stream ended"))
         except httpx.TransportError as error:
-            cursor.cut(error)
+            pause = cursor.cut(error)
+        if not cursor.ended:
+            time.sleep(pause)
 
 
 async def read_stream_async(
@@ -84,6 +92,8 @@ async def read_stream_async(
                 async for sse in EventSource(check(response)).aiter_sse():
                     if (event := cursor.take(sse)) is not None:
                         yield event
-            cursor.cut(ConnectionError("the stream ended"))
+            pause = cursor.cut(ConnectionError("the stream ended"))
         except httpx.TransportError as error:
-            cursor.cut(error)
+            pause = cursor.cut(error)
+        if not cursor.ended:
+            await asyncio.sleep(pause)
