@@ -1,5 +1,4 @@
 # Tables: an entry or a pattern is easier to check on one line than broken up.
-# ruff: noqa: E501
 """How fast `detect` is: median per sentence, growth with length, import time. Prints one JSON object.
 
 Run: python bench/intents.py [rounds]. Numbers hold for the machine they were taken on.

@@ -70,7 +70,7 @@ def _delays(running: Embedded, seen: dict[str, list[tuple[float, str]]]) -> list
 
 
 async def run(quick: bool) -> dict[str, Any]:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     count = 300 if quick else 2_000
     ids, seen = SystemIds(), {}  # type: ignore[var-annotated]

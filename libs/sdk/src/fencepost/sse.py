@@ -41,7 +41,7 @@ class Cursor:
         self.cuts += 1
         if self.cuts > RECONNECTS:
             raise Unreachable("the stream was cut again and again") from error
-        return min(FIRST_PAUSE_SECONDS * 2 ** (self.cuts - 1), LAST_PAUSE_SECONDS)
+        return min(FIRST_PAUSE_SECONDS * (1 << (self.cuts - 1)), LAST_PAUSE_SECONDS)
 
     def take(self, event: ServerSentEvent) -> StreamEvent | None:
         if not event.data:

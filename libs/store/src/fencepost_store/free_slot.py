@@ -1,4 +1,4 @@
-"""A slot's older boots give up their runs, on one short synchronous connection: for a process just started."""
+"""A slot's older boots give up their runs, on one short connection: for a process just started."""
 
 from __future__ import annotations
 
