@@ -30,7 +30,7 @@ SLOW = (
     "worker.commit.before_answer",
     "worker.commit.after_answer",
 )
-SEEN = ("fence_refused", "run.taken", "run.dropped", "run.left_to_its_lease", "run.left")
+SEEN = ("claim.failed", "fence_refused", "run.taken", "run.dropped", "run.left_to_its_lease", "run.left")
 ROLE_TIMEOUT = 2.4  # seconds: idle_in_transaction_session_timeout of every service's role
 SNAPSHOT = """
 SELECT jsonb_build_array(

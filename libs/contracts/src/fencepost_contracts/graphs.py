@@ -97,7 +97,9 @@ CORE: Final = GraphDefinition(
         "ask": Node(edges=("module_agent", "finalize"), ports=("person",)),
         "hand_over": Node(edges=(END, "finalize")),
         "arguments_gate": Node(edges=("prepare", "reject_tool", "finalize")),
-        "prepare": Node(edges=("approval", "commit", "reject_tool", "finalize"), ports=("gateway",)),
+        "prepare": Node(
+            edges=("approval", "commit", "prepare", "reject_tool", "finalize"), ports=("gateway",)
+        ),
         "approval": Node(edges=("commit", "prepare", "finalize"), ports=("person",)),
         "commit": Node(edges=("observe", "prepare", "finalize"), ports=("gateway",), side_effects=True),
         "observe": Node(edges=("response_gate", "finalize")),

@@ -105,7 +105,10 @@ class Holding:
 
     def add(self, claim: Claim, sent_at: float) -> Held:
         """Hold a claimed run. sent_at: monotonic, from before the claim was sent."""
-        held = Held(claim, claim.fence, Trust(self.lease, sent_at), self.clock)
+        # A pause asked of an owner that died: the first beat may come after the last boundary.
+        held = Held(
+            claim, claim.fence, Trust(self.lease, sent_at), self.clock, is_pausing=claim.run.pause_asked
+        )
         with self._lock:
             self._runs[claim.run.id] = held
         return held

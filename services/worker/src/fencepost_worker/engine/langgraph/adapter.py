@@ -86,11 +86,13 @@ class LangGraphEngine:
                     if answer is None:
                         return Parked(question)
                     entry = Command(resume=dict(answer))
-                elif snapshot.next:
+                elif snapshot.tasks:
+                    # Also when all of them are done and only their checkpoint is missing: `next` is empty,
+                    # and a fresh start would ask the model again.
                     entry = None
                 elif values.get("ending"):
                     return _ended(values)
-            elif snapshot.next and not values.get("module"):
+            elif snapshot.tasks and not values.get("module"):
                 entry = None  # claimed again before its first node was done
         return await self._invoke(graph, entry, config, task, ports)
 

@@ -31,6 +31,7 @@ from langgraph.checkpoint.base import (
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
+    copy_checkpoint,
     get_checkpoint_id,
     get_serializable_checkpoint_metadata,
 )
@@ -174,7 +175,7 @@ class FencedSaver(BaseCheckpointSaver[int]):
         run = self._runs.get(run_id)
         wants_newest = checkpoint_id is None and space == ""
         if run is not None and wants_newest and run.newest is not None:
-            return run.newest[0]
+            return _copied(run.newest[0])
         await self._flush_all(run_id)
         async with self._store.transaction() as tx:
             if checkpoint_id is None:
@@ -187,7 +188,7 @@ class FencedSaver(BaseCheckpointSaver[int]):
         found = self._tuple(run_id, row, pending) if row is not None else None
         if run is not None and wants_newest:
             run.newest = (found,)
-        return found
+        return _copied(found)
 
     async def alist(
         self,
@@ -251,6 +252,15 @@ def _seen(task: asyncio.Task[None]) -> None:
     """A late write that failed is told by the superstep's checkpoint, which fails for the same reason."""
     if not task.cancelled():
         task.exception()
+
+
+def _copied(found: CheckpointTuple | None) -> CheckpointTuple | None:
+    """For a caller that may change it: reading a half-done superstep applies its writes in place."""
+    if found is None:
+        return None
+    return found._replace(
+        checkpoint=copy_checkpoint(found.checkpoint), pending_writes=list(found.pending_writes or ())
+    )
 
 
 def _is_last(checkpoint: Checkpoint) -> bool:
