@@ -71,7 +71,7 @@ FAILPOINTS: Final[Mapping[str, Failpoint]] = _table([
     ("api.pause.before_response", "pause or resume is stored; asked again it is the same"),
     ("worker.claim.before_commit", "nothing is claimed: the next scan finds it"),
     ("worker.claim.after_commit", "claimed and dead at once: the lease must bring the run back"),
-    ("worker.bind.before_commit", "claimed and bound to nothing yet: bound at the next claim"),
+    ("worker.bind.before_commit", "claimed and bound in one transaction: neither remains"),
     ("worker.bind.after_commit", "bound for good: the next claim goes on with the same versions"),
     ("worker.node.before_start", "the start fence was passed and then time went by"),
     ("worker.model.before_send", "the attempt is written, nothing was sent: one more attempt, one bill"),
