@@ -37,7 +37,8 @@ class Stage:
     crashes: int = 0
     postgres_ended: int = 0
     armed: int = 0
-    _lasting: set[asyncio.Task[None]] = field(default_factory=set)
+    _begun: list[asyncio.Task[None]] = field(default_factory=list)
+    _broker_turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def play(self, faults: list[Fault], say: Callable[[str], None]) -> None:
         """Each fault at its time, whatever the others still do; returns when the last one is over."""
@@ -47,12 +48,10 @@ class Stage:
             await asyncio.sleep(max(began + fault.at - loop.time(), 0.0))
             say(str(fault))
             self._begin(self._do(fault))
-        await asyncio.gather(*self._lasting)
+        await asyncio.gather(*self._begun)  # a fault that could not be done is an error of ours
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.ensure_future(work)
-        self._lasting.add(task)
-        task.add_done_callback(self._lasting.discard)
+        self._begun.append(asyncio.ensure_future(work))
 
     async def _do(self, fault: Fault) -> None:
         name = fault.kind.replace(".", "_")
@@ -134,9 +133,10 @@ class Stage:
         broker = self.mesh.broker
         if broker is None or not broker.can_stop:
             return
-        await asyncio.to_thread(broker.stop)
-        await asyncio.sleep(fault.lasts)
-        await asyncio.to_thread(broker.start)
+        async with self._broker_turn:  # the next one waits until it is up again
+            await asyncio.to_thread(broker.stop)
+            await asyncio.sleep(fault.lasts)
+            await asyncio.to_thread(broker.start)
 
     async def _clock(self, fault: Fault) -> None:
         name, jump = fault.target.split()
