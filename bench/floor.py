@@ -1,6 +1,6 @@
 """The floor: what five durable steps cost without any engine. A queue, a lease, five fenced commits.
 
-    python -m bench.floor DSN run SECONDS_LEASE     one worker process, 16 runs at a time, until the queue is empty
+    python -m bench.floor DSN run SECONDS     one worker, 16 runs at a time, until the queue stays empty
 
 The same promises as the product's smallest: a claim under SKIP LOCKED with owner and revision, each step a
 commit that carries the whole fence. No events, no budgets, no versions, no messages, no API.
@@ -23,19 +23,20 @@ DROP SCHEMA IF EXISTS floor CASCADE;
 CREATE SCHEMA floor;
 CREATE TABLE floor.runs (id bigint PRIMARY KEY, status text NOT NULL DEFAULT 'queued', owner text,
     revision bigint NOT NULL DEFAULT 0, lease_until timestamptz, input jsonb NOT NULL,
-    created_at timestamptz NOT NULL DEFAULT clock_timestamp(), started_at timestamptz, finished_at timestamptz)
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(), started_at timestamptz,
+    finished_at timestamptz)
     WITH (fillfactor = 70);
 CREATE INDEX runs_queued ON floor.runs (id) WHERE status = 'queued';
-CREATE TABLE floor.steps (run_id bigint NOT NULL REFERENCES floor.runs (id), n int NOT NULL, body bytea NOT NULL,
-    PRIMARY KEY (run_id, n));
+CREATE TABLE floor.steps (run_id bigint NOT NULL REFERENCES floor.runs (id), n int NOT NULL,
+    body bytea NOT NULL, PRIMARY KEY (run_id, n));
 """
 ENQUEUE = """INSERT INTO floor.runs (id, input, status)
 SELECT g, '{"text": "hello"}', 'held' FROM generate_series(%s::bigint, %s::bigint) AS g"""
 RELEASE = "UPDATE floor.runs SET status = 'queued', created_at = clock_timestamp() WHERE status = 'held'"
 CLAIM = """WITH picked AS MATERIALIZED (
     SELECT id FROM floor.runs WHERE status = 'queued' ORDER BY id LIMIT %s FOR NO KEY UPDATE SKIP LOCKED)
-UPDATE floor.runs r SET status = 'running', owner = %s, revision = revision + 1, started_at = clock_timestamp(),
-       lease_until = clock_timestamp() + interval '5 seconds'
+UPDATE floor.runs r SET status = 'running', owner = %s, revision = revision + 1,
+       started_at = clock_timestamp(), lease_until = clock_timestamp() + interval '5 seconds'
   FROM picked WHERE r.id = picked.id RETURNING r.id, r.revision, r.input"""
 STEP = """WITH held AS MATERIALIZED (
     SELECT id FROM floor.runs WHERE id = %(id)s AND status = 'running' AND owner = %(owner)s

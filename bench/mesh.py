@@ -53,10 +53,10 @@ WITH given AS MATERIALIZED (
     INSERT INTO agent.conversations (id, tenant_id, user_id, next_seq)
     SELECT c, %(tenant)s, %(user)s, 2 FROM given
 ), made AS (
-    INSERT INTO agent.runs (id, tenant_id, user_id, roles, module, conversation_id, root_run_id, input, locale,
-                            zone, currency, route, idempotency_key, request_hash, available_at)
-    SELECT r, %(tenant)s, %(user)s, '{user}', %(module)s, c, r, %(input)s::jsonb, 'en', 'Asia/Shanghai', 'CNY',
-           'POST /v1/runs', r::text, repeat('0', 64), 'infinity'
+    INSERT INTO agent.runs (id, tenant_id, user_id, roles, module, conversation_id, root_run_id, input,
+                            locale, zone, currency, route, idempotency_key, request_hash, available_at)
+    SELECT r, %(tenant)s, %(user)s, '{user}', %(module)s, c, r, %(input)s::jsonb,
+           'en', 'Asia/Shanghai', 'CNY', 'POST /v1/runs', r::text, repeat('0', 64), 'infinity'
       FROM given
 ), budgeted AS (
     INSERT INTO agent.budgets (root_run_id, tenant_id, limits) SELECT r, %(tenant)s, '{}' FROM given

@@ -1,4 +1,4 @@
-"""(a) Drained runs a second and CPU seconds per 1,000 runs, by worker processes; (b) beside floor and pgbench."""
+"""(a) Drained runs a second and CPU seconds per 1,000 runs, by worker processes; (b) floor and pgbench."""
 
 from __future__ import annotations
 
@@ -56,12 +56,15 @@ def together(repeats: list[dict[str, float]]) -> dict[str, Any]:
     return {**told, "range": spread([one["per_second"] for one in repeats])}
 
 
-async def throughput(graph: str, text: str, counts: Sequence[int], runs: int, repeats: int) -> dict[str, Any]:
-    """graph: `five`, or `core` for the product's own."""
+async def throughput(
+    graph: str, text: str, counts: Sequence[int], runs: int, repeats: int, slots: int = 16
+) -> dict[str, Any]:
+    """graph: `five`, or `core` for the product's own. slots: runs at a time in each worker."""
+    env = {"FENCEPOST_WORKER_CONCURRENCY": str(slots)}
     told: dict[str, Any] = {}
     for count in counts:
         module = "life" if graph == "five" else "companion"
-        async with mesh(["gateway", "reconciler"], five=graph == "five") as running:
+        async with mesh(["gateway", "reconciler"], five=graph == "five", env=env) as running:
             await statements_counted(running)
             pids = await workers(running, count)
             await once(
@@ -143,12 +146,14 @@ PGBENCH = {
     "five durable steps": "\n".join(
         [
             "\\set id random(1, 1000000000)",
-            "INSERT INTO floor.runs (id, input, status, owner, revision, lease_until) VALUES (:id * 1000 + :client_id,"
-            " '{}', 'running', 'p', 1, clock_timestamp() + interval '1 minute');",
+            "INSERT INTO floor.runs (id, input, status, owner, revision, lease_until)"
+            " VALUES (:id::bigint * 1000 + :client_id, '{}', 'running', 'p', 1, clock_timestamp()"
+            " + interval '1 minute');",
             *(
-                "WITH held AS MATERIALIZED (SELECT id FROM floor.runs WHERE id = :id * 1000 + :client_id AND"
-                " status = 'running' AND owner = 'p' AND revision = 1 AND lease_until > clock_timestamp()"
-                f" FOR NO KEY UPDATE) INSERT INTO floor.steps SELECT id, {n}, '\\x00' FROM held;"
+                "WITH held AS MATERIALIZED (SELECT id FROM floor.runs"
+                " WHERE id = :id::bigint * 1000 + :client_id AND status = 'running' AND owner = 'p'"
+                " AND revision = 1 AND lease_until > clock_timestamp() FOR NO KEY UPDATE)"
+                f" INSERT INTO floor.steps SELECT id, {n}, '\\x00' FROM held;"
                 for n in range(1, 6)
             ),
         ]
@@ -188,11 +193,14 @@ async def run(quick: bool) -> dict[str, Any]:
         found["floor"][f"{count} workers"] = await asyncio_floor(count, runs, repeats)
     counts = (1, 2) if quick else (1, 2, 4)
     found["five"] = await throughput("five", "hello", counts, runs, repeats)
+    wide = await throughput("five", "hello", (2,), runs, repeats, slots=32)
+    found["five"]["2 workers of 32"] = wide["2 workers"]
     found["direct"] = await throughput("core", "hello", counts, runs // 2, repeats)
     found["single_action"] = {f"{n} workers": await approved(n, runs // 4) for n in (1, 2)}
     base = found["floor"]["2 workers"]["per_second"]
     found["share of the floor"] = {
         "five, 2 workers": found["five"]["2 workers"]["per_second"] / base,
+        "five, 2 workers of 32": found["five"]["2 workers of 32"]["per_second"] / base,
         "direct, 2 workers": found["direct"]["2 workers"]["per_second"] / base,
     }
     return found

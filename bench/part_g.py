@@ -45,7 +45,8 @@ async def _create(client: httpx.AsyncClient, ids: SystemIds) -> str:
 def _events(running: Embedded, runs: list[str]) -> dict[str, dict[int, float]]:
     with psycopg.connect(running.dsn(), autocommit=True) as line:
         rows = line.execute(
-            "SELECT run_id::text, seq, extract(epoch FROM at) FROM agent.run_events WHERE run_id::text = ANY (%s)",
+            "SELECT run_id::text, seq, extract(epoch FROM at) FROM agent.run_events"
+            " WHERE run_id::text = ANY (%s)",
             (runs,),
         ).fetchall()
     found: dict[str, dict[int, float]] = {}
@@ -70,7 +71,7 @@ def _delays(running: Embedded, seen: dict[str, list[tuple[float, str]]]) -> list
 
 
 async def run(quick: bool) -> dict[str, Any]:
-    _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     count = 300 if quick else 2_000
     ids, seen = SystemIds(), {}  # type: ignore[var-annotated]

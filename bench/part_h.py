@@ -46,7 +46,7 @@ async def create_rate(quick: bool) -> dict[str, Any]:
 
 
 async def costs(quick: bool) -> dict[str, Any]:
-    """Memory (proportional share) and CPU of each service of an idle mesh; then of a worker with runs held."""
+    """Memory (proportional share) and CPU of an idle mesh's services; then of a worker with runs held."""
     idle = 10.0 if quick else 30.0
     held = 200 if quick else 1_000
     env = {"FENCEPOST_WORKER_CONCURRENCY": str(held)}

@@ -1,7 +1,7 @@
 """(j) Peers on the same five trivial steps, with their own clients, two worker processes of 16 at a time.
 
 In an environment of their own (.fencepost/bench-peers), from the registry. Enqueued first, then drained; the
-rate is that of the middle 80 %, so that start-up isn't counted. Nobody's polling was tuned but DBOS's (0.1 s).
+rate is that of the middle 80 %, without the start-up. Nobody's polling was tuned but DBOS's (0.1 s).
 """
 
 from __future__ import annotations

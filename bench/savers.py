@@ -1,4 +1,4 @@
-"""(c) One process, 16 runs at a time, the five-step graph under one saver: `fenced`, `stock`, `memory` or `none`.
+"""(c) One process, 16 runs at a time, five steps under one saver: `fenced`, `stock`, `memory` or `none`.
 
     python -m bench.savers SAVER RUNS DSN_OF_WORKER DSN_OF_ADMIN     prints one JSON object
 
@@ -15,7 +15,8 @@ import os
 import sys
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any
+from contextlib import suppress
+from typing import Any, TypedDict
 
 os.environ["LANGSMITH_TRACING"] = "false"
 
@@ -42,17 +43,20 @@ def count_exchanges() -> None:
     psycopg.AsyncConnection.wait = counted  # type: ignore[method-assign]
 
 
+class State(TypedDict):
+    """What the five nodes pass on."""
+
+    said: list[str]
+
+
 def graph(saver: Any) -> Any:
     """Five nodes that add a word to a list, each naming the next; nothing of the product's flow."""
-    from fencepost_worker.flow.state import State
-
     made = StateGraph(State)
     names = [f"step_{n}" for n in range(1, 6)]
 
     def node(after: str | None) -> Callable[[State], Awaitable[Command[str]]]:
         async def step(state: State) -> Command[str]:
-            said = [*state.get("left_undone", []), after or END]
-            return Command(update={"route": after or END, "left_undone": said}, goto=after or ())
+            return Command(update={"said": [*state["said"], after or END]}, goto=after or ())
 
         return step
 
@@ -84,12 +88,14 @@ async def stock(runs: int, admin: str) -> Callable[[int, int], Awaitable[None]]:
         for _ in range(SLOTS)
     ]
     savers = [AsyncPostgresSaver(line) for line in lines]
-    await savers[0].setup()
+    with suppress(psycopg.Error):  # another process sets up at the same time
+        await savers[0].setup()
+    await asyncio.sleep(1)
     graphs = [graph(saver) for saver in savers]
 
     async def run(place: int, n: int) -> None:
-        config = {"configurable": {"thread_id": f"t{n}"}, "callbacks": []}
-        await graphs[place].ainvoke({"module": "life", "left_undone": []}, config, durability="sync")
+        config = {"configurable": {"thread_id": f"{os.getpid()}-{n}"}, "callbacks": []}
+        await graphs[place].ainvoke({"said": []}, config, durability="sync")
 
     return run
 
@@ -112,7 +118,7 @@ async def fenced(runs: int, worker: str, claimed: list[Any]) -> Callable[[int, i
         fence = claimed[n]
         saver.open_run(fence, fresh=True, closes=True)
         config = {"configurable": {"thread_id": str(fence.run_id)}, "callbacks": []}
-        await made.ainvoke({"module": "life", "left_undone": []}, config, durability="sync")
+        await made.ainvoke({"said": []}, config, durability="sync")
         await saver.flush(fence.run_id)
         saver.close_run(fence.run_id)
 
@@ -126,20 +132,22 @@ async def in_memory(saver: str) -> Callable[[int, int], Awaitable[None]]:
 
     async def run(_: int, n: int) -> None:
         config = {"configurable": {"thread_id": f"t{n}"}, "callbacks": []}
-        await made.ainvoke({"module": "life", "left_undone": []}, config)
+        await made.ainvoke({"said": []}, config)
 
     return run
 
 
-def fences(admin: str) -> list[Any]:
-    """Every run that was enqueued, held by us for an hour."""
+def fences(admin: str, count: int) -> list[Any]:
+    """That many of the runs that were enqueued, held by us for an hour."""
     from fencepost_domain.fence import Fence
 
     with psycopg.connect(admin, autocommit=True) as line:
         rows = line.execute(
             "UPDATE agent.runs SET status = 'running', revision = revision + 1, lease_owner = 'bench:1',"
             " lease_expires_at = clock_timestamp() + interval '1 hour', started_at = clock_timestamp()"
-            " WHERE status = 'queued' RETURNING id, revision"
+            " WHERE id IN (SELECT id FROM agent.runs WHERE status = 'queued' LIMIT %s FOR UPDATE SKIP LOCKED)"
+            " RETURNING id, revision",
+            (count,),
         ).fetchall()
     return [Fence(row[0], "bench:1", row[1]) for row in rows]
 
@@ -149,7 +157,7 @@ async def main(saver: str, runs: int, worker: str, admin: str) -> dict[str, Any]
     if saver == "stock":
         run = await stock(runs, admin)
     elif saver == "fenced":
-        run = await fenced(runs, worker, fences(admin))
+        run = await fenced(runs, worker, fences(admin, runs))
     else:
         run = await in_memory(saver)
     warm = runs // 5
