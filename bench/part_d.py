@@ -56,7 +56,7 @@ async def capacity(running: Embedded, client: httpx.AsyncClient) -> float:
             return await create(client, ids, "hello")
 
     runs = await asyncio.gather(*(one() for _ in range(240)))
-    while await _number(running, "SELECT count(*) FROM agent.runs WHERE status IN ('queued', 'running')"):  # noqa: ASYNC110
+    while await _number(running, "SELECT count(*) FROM agent.runs WHERE status IN ('queued', 'running')"):
         await asyncio.sleep(0.1)
     found = await _number(
         running,
@@ -76,7 +76,7 @@ async def _number(running: Embedded, query: str, *given: Any) -> Any:
 async def _values(running: Embedded, query: str, runs: list[str]) -> list[float]:
     """Once none of them waits for its start any more."""
     waits = "SELECT count(*) FROM agent.runs WHERE status = 'queued' AND id = ANY (%s)"
-    while await _number(running, waits, runs):  # noqa: ASYNC110
+    while await _number(running, waits, runs):
         await asyncio.sleep(0.1)
     async with await psycopg.AsyncConnection.connect(running.dsn(), autocommit=True) as line:
         return [float(row[0]) for row in await (await line.execute(query, (runs,))).fetchall()]
@@ -89,7 +89,7 @@ def told(values: list[float]) -> dict[str, float]:
 async def approvals(running: Embedded, client: httpx.AsyncClient, count: int) -> dict[str, float]:
     ids = SystemIds()
     runs = await at_rate(client, 4, count, ASKS)
-    while await _number(running, "SELECT count(*) FROM agent.interrupts WHERE status = 'open'") < count:  # noqa: ASYNC110
+    while await _number(running, "SELECT count(*) FROM agent.interrupts WHERE status = 'open'") < count:
         await asyncio.sleep(0.1)
     async with await psycopg.AsyncConnection.connect(running.dsn(), autocommit=True) as line:
         rows = await (await line.execute("SELECT id FROM agent.interrupts WHERE status = 'open'")).fetchall()
