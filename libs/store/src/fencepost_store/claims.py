@@ -26,6 +26,7 @@ from fencepost_store.runs import to_run
 from fencepost_store.transaction import Tx
 
 Answer = Literal["held", "pause", "stop", "taken", "skipped", "unclaimed"]
+CLAIMERS_AT_ONCE: Final = 4  # workers whose claims in flight still leave something for one more
 TENANTS_PER_CLAIM: Final = 64  # tenants looked at in one claim; the rest have their turn in the next
 
 
@@ -106,6 +107,7 @@ async def claim(
         actor=f"worker:{owner}",
         lease=lease,
         limit=limit,
+        looked=limit * CLAIMERS_AT_ONCE,
         tenants=TENANTS_PER_CLAIM,
         nonce=nonce,
         bound=canonical(binding.told()) if binding else None,

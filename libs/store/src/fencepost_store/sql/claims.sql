@@ -44,12 +44,14 @@ WITH RECURSIVE versions AS MATERIALIZED (
                         OR NOT EXISTS (SELECT FROM agent.runs e
                                         WHERE e.conversation_id = q.conversation_id AND e.status = 'queued' AND e.id < q.id))
                  ORDER BY q.rank
-                 LIMIT :limit
+                 LIMIT :looked
             ) AS r
       ) AS o
 ), picked AS MATERIALIZED (
     -- A tenant's first runs come before anyone's second ones; those served longest ago first.
-    SELECT id FROM offered ORDER BY place, served_at LIMIT :limit
+    -- More than are wanted: another worker's claim in flight holds the first ones, and who found all of his held would
+    -- come away with nothing from a full queue.
+    SELECT id FROM offered ORDER BY place, served_at LIMIT :looked
 ), held AS MATERIALIZED (
     -- After a lock only the locked row is fresh: the chain head is taken from here. By id: the status is asked for in a
     -- form that no partial index answers, or a backlog would be read whole where the statistics are old.
@@ -58,7 +60,8 @@ WITH RECURSIVE versions AS MATERIALIZED (
      WHERE r.id = ANY (ARRAY(SELECT id FROM picked))
        AND coalesce(r.status, '') = 'queued'
        AND r.available_at <= clock_timestamp()
-     ORDER BY r.id
+     ORDER BY array_position(ARRAY(SELECT id FROM picked), r.id)
+     LIMIT :limit
        FOR NO KEY UPDATE OF r SKIP LOCKED
 ), taken AS MATERIALIZED (
     UPDATE agent.conversations c
