@@ -21,7 +21,7 @@ from psycopg.rows import tuple_row
 from sqlalchemy import RowMapping
 
 from fencepost_store.arrays import with_array_texts
-from fencepost_store.engine import DEAD_LINE
+from fencepost_store.engine import DEAD_LINE, GENERIC_PLANS
 from fencepost_store.raw import raw
 from fencepost_store.runs import lock_run
 from fencepost_store.transaction import Tx
@@ -161,6 +161,7 @@ class GroupConnection:
                 self._dsn,
                 autocommit=True,
                 prepare_threshold=self._prepare,
+                options=GENERIC_PLANS if self._prepare is not None else None,
                 row_factory=tuple_row,
                 connect_timeout=int(CONNECT_WITHIN.total_seconds()),
                 application_name=self._application,

@@ -68,6 +68,7 @@ async def serve(settings: GatewaySettings, stop: asyncio.Event) -> None:
         size=settings.database_pool_size,
         application="fencepost-gateway",
         prepare=prepare_threshold(settings.database_url, settings.database_direct_url),
+        generic_plans=True,
     )
     store = Store(engine, ids)
     try:

@@ -85,6 +85,7 @@ def _reach(settings: WorkerSettings, stack: AsyncExitStack) -> Outside:
         size=settings.database_pool_size,
         application="worker",
         prepare=prepare,
+        generic_plans=True,
     )
     bell = Bell(settings.database_url)
     store = Store(engine, SystemIds(), bell.ring)
