@@ -42,6 +42,9 @@ BY_CONSTRAINT: Final[Mapping[str, Maker]] = {
     "messages_seq_once": _conflict("message_order", "another message has this place"),
     "messages_one_final_per_run": _conflict("message_exists", "the run has its final message"),
     "model_calls_one_answer_per_key": _conflict("answer_exists", "this call has its answer"),
+    "tasks_pkey": _conflict("task_exists", "this task was started before"),
+    "tasks_one_per_effect": _conflict("task_exists", "this effect has its task already"),
+    "tasks_transition_in_table": _illegal("task"),
     "finalizations_pkey": _conflict("run_finished", "the run has its finalization"),
 }
 
