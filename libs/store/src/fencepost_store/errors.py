@@ -29,6 +29,11 @@ BY_CONSTRAINT: Final[Mapping[str, Maker]] = {
     "runs_transition_in_table": _illegal("run"),
     "runs_revision_moves_with_status": _illegal("run"),
     "runs_terminal_has_finalization": _illegal("run"),
+    "simulation_touches_nothing": _conflict("simulation", "a simulation may not touch the world"),
+    "simulations_one_per_idempotency_key": _conflict(
+        "idempotency_key_in_use", "this key already made a simulation"
+    ),
+    "erase_only_finished_runs": _conflict("run_not_finished", "only a run that has ended can be erased"),
     "run_events_id_once": _conflict("event_exists", "this event was appended before"),
     "run_events_parent_once": _conflict("chain_forked", "another event follows the same one"),
     "run_events_pkey": _conflict("chain_forked", "another event has this number"),

@@ -97,6 +97,8 @@ def _migrate(dsn: str, passwords: Mapping[str, str], modules: list[Branch]) -> l
                     command.upgrade(branch.config(connection), "head")
                     applied.append(f"{branch.name}: {before or 'empty'} -> {head}")
                 connection.commit()
+            connection.exec_driver_sql("SELECT agent.guard_app_tables()")  # also those a module just made
+            connection.commit()
             _set_passwords(connection, passwords)
             connection.commit()
             connection.exec_driver_sql("SELECT pg_advisory_unlock(%s)", (_LOCK,))
