@@ -73,6 +73,7 @@ PAYLOAD_OF: Mapping[str, Mapping[str, Any]] = {
     Ev.RUN_PARKED: {"on": "approval", "woken_meanwhile": False},
     Ev.RUN_PAUSE_ASKED: {"to": "paused"},
     Ev.RUN_RESUMED: {"to": "waiting", "on": "approval"},
+    Ev.RUN_REPAIRED: {"to": "queued"},
     Ev.RUN_FINALIZED: {"status": "succeeded", "reason": "acceptance_met"},
 }
 SHOWN: Mapping[str, str] = {

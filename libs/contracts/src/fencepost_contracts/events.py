@@ -93,6 +93,31 @@ class RunStopAsked(Payload):
     note: str | None = None
 
 
+class RunHandoffAsked(Payload):
+    """`assignee`: the user id of who is to go on, where one was named."""
+
+    note: str
+    assignee: str | None = None
+
+
+class RunUnserved(Payload):
+    """Nobody alive serves this graph version; it waits on `version`, with a question."""
+
+    graph: str
+    since: datetime
+
+
+class RunRepaired(Payload):
+    """An operator's repair: what was done and why; the run's status before (`was`) and after (`to`)."""
+
+    verb: Literal["release_lease", "requeue", "expire_approval"]
+    reason: str
+    was: RunStatus
+    to: RunStatus
+    owner: str | None = None
+    interrupt_id: UUID | None = None
+
+
 class RunParked(Payload):
     """`woken_meanwhile`: it went to queued, because the answer came before it parked."""
 
@@ -243,6 +268,9 @@ PAYLOADS: Final[Mapping[Ev, type[Payload]]] = {
     Ev.RUN_RESUMED: RunResumed,
     Ev.RUN_CANCEL_ASKED: RunStopAsked,
     Ev.RUN_DEADLINE_PASSED: RunStopAsked,
+    Ev.RUN_HANDOFF_ASKED: RunHandoffAsked,
+    Ev.RUN_UNSERVED: RunUnserved,
+    Ev.RUN_REPAIRED: RunRepaired,
     Ev.RUN_PARKED: RunParked,
     Ev.RUN_FINALIZED: RunFinalized,
     Ev.INTERRUPT_OPENED: InterruptMoved,

@@ -44,10 +44,11 @@ class WaitingOn(StrEnum):
 
 
 class Stop(StrEnum):
-    """Why a run is cancelling; decides between cancelled and expired."""
+    """Why a run is cancelling; decides between cancelled, expired and blocked (handed over)."""
 
     CANCEL = "cancel"
     DEADLINE = "deadline"
+    HANDOFF = "handoff"
 
 
 class RunEvent(StrEnum):
@@ -67,6 +68,9 @@ class RunEvent(StrEnum):
     RESUMED = "resumed"
     CANCEL_ASKED = "cancel_asked"
     DEADLINE_PASSED = "deadline_passed"
+    HANDOFF_ASKED = "handoff_asked"
+    UNSERVED = "unserved"
+    REPAIRED = "repaired"
     DRAINED = "drained"
     FINALIZED = "finalized"
 
@@ -188,6 +192,9 @@ class Ev(StrEnum):
     RUN_RESUMED = "run.resumed"
     RUN_CANCEL_ASKED = "run.cancel_asked"
     RUN_DEADLINE_PASSED = "run.deadline_passed"
+    RUN_HANDOFF_ASKED = "run.handoff_asked"
+    RUN_UNSERVED = "run.unserved"
+    RUN_REPAIRED = "run.repaired"
     RUN_PARKED = "run.parked"
     RUN_FINALIZED = "run.finalized"
     INTERRUPT_OPENED = "interrupt.opened"

@@ -30,6 +30,9 @@ _MOVES: Final[Mapping[Ev, tuple[RunEvent, frozenset[RunStatus]]]] = {
     Ev.RUN_RESUMED: (E.RESUMED, frozenset({S.WAITING, S.QUEUED})),
     Ev.RUN_CANCEL_ASKED: (E.CANCEL_ASKED, frozenset({S.CANCELLING})),
     Ev.RUN_DEADLINE_PASSED: (E.DEADLINE_PASSED, frozenset({S.CANCELLING})),
+    Ev.RUN_HANDOFF_ASKED: (E.HANDOFF_ASKED, frozenset({S.CANCELLING})),
+    Ev.RUN_UNSERVED: (E.UNSERVED, frozenset({S.WAITING})),
+    Ev.RUN_REPAIRED: (E.REPAIRED, frozenset({S.QUEUED})),
 }
 # On a running run these are marks: the status stays.
 _MARKS: Final = frozenset({Ev.RUN_PAUSE_ASKED, Ev.RUN_RESUMED})
@@ -38,6 +41,7 @@ _ENDS_AT_ONCE: Final[Mapping[Ev, RunEvent]] = {
     Ev.RUN_LEASE_EXPIRED: E.ATTEMPTS_EXHAUSTED,
     Ev.RUN_CANCEL_ASKED: E.CANCEL_ASKED,
     Ev.RUN_DEADLINE_PASSED: E.DEADLINE_PASSED,
+    Ev.RUN_HANDOFF_ASKED: E.HANDOFF_ASKED,
 }
 _TABLE: Final = frozenset((t.event, t.before, t.after) for t in RUN_TRANSITIONS)
 
@@ -58,8 +62,14 @@ class StatusFold:
             self.possible = frozenset({S.QUEUED})
         elif kind == Ev.RUN_FINALIZED:
             self._finish(seq, at, payload)
-        elif kind in _MOVES and not (kind in _MARKS and self.possible == {S.RUNNING}):
+        elif kind in _MOVES and not self._stays(kind):
             self._move(seq, Ev(kind), at, payload)
+
+    def _stays(self, kind: str) -> bool:
+        """Marks on a running run, and repairs of one that isn't running, change no status."""
+        if kind == Ev.RUN_REPAIRED:
+            return self.possible != {S.RUNNING}
+        return kind in _MARKS and self.possible == {S.RUNNING}
 
     def _move(self, seq: int, kind: Ev, at: datetime, payload: bytes | None) -> None:
         cause, targets = _MOVES[kind]

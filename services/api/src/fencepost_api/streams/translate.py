@@ -26,6 +26,7 @@ STATUS_AFTER: Final[Mapping[str, RunStatus]] = {
     Ev.RUN_PAUSED: S.PAUSED,
     Ev.RUN_CANCEL_ASKED: S.CANCELLING,
     Ev.RUN_DEADLINE_PASSED: S.CANCELLING,
+    Ev.RUN_HANDOFF_ASKED: S.CANCELLING,
 }
 SAME_NAME: Final = frozenset(
     {Ev.ACTION_PREPARED, Ev.ACTION_COMMITTED, Ev.ACTION_REJECTED, Ev.ACTION_FAILED, Ev.ACTION_UNKNOWN}
@@ -106,7 +107,9 @@ def status_after(kind: str, payload: Mapping[str, Any]) -> dict[str, Any] | None
         if payload.get("woken_meanwhile"):
             return _status(S.QUEUED, kind)
         return _status(S.WAITING, kind, payload.get("on"))
-    if kind in (Ev.RUN_PAUSE_ASKED, Ev.RUN_RESUMED):
+    if kind == Ev.RUN_UNSERVED:
+        return _status(S.WAITING, kind, WaitingOn.VERSION)
+    if kind in (Ev.RUN_PAUSE_ASKED, Ev.RUN_RESUMED, Ev.RUN_REPAIRED):
         to = payload.get("to")
         if to is None or (kind == Ev.RUN_PAUSE_ASKED and to == S.RUNNING):
             return None
