@@ -24,6 +24,7 @@ COMMANDS: Final[dict[str, str]] = {
     "pause": "fencepost_cli.commands.decide:pause",
     "resume": "fencepost_cli.commands.decide:resume",
     "verify": "fencepost_cli.commands.ops:verify",
+    "contract": "fencepost_cli.commands.contract:contract",
     "intent": "fencepost_cli.commands.intent:intent",
     "migrate": "fencepost_cli.commands.ops:migrate",
     "token": "fencepost_cli.commands.ops:token",
@@ -46,11 +47,15 @@ def build(names: tuple[str, ...] = tuple(COMMANDS)) -> typer.Typer:
         """Run AI agents that do a thing once: not twice, not never."""
 
     for name in names:
-        app.command(name)(_load(COMMANDS[name]))
+        loaded = _load(COMMANDS[name])
+        if isinstance(loaded, typer.Typer):
+            app.add_typer(loaded, name=name)
+        else:
+            app.command(name)(loaded)
     return app
 
 
-def _load(where: str) -> Callable[..., Any]:
+def _load(where: str) -> Callable[..., Any] | typer.Typer:
     module, _, attribute = where.partition(":")
     return getattr(import_module(module), attribute)  # type: ignore[no-any-return]
 

@@ -9,27 +9,23 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 from fencepost_domain.effect import needs_approval
 from fencepost_domain.errors import Tampered
-from fencepost_domain.vocabulary import EffectClass, Risk
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    StrictBool,
-    StrictFloat,
-    StrictInt,
-    StrictStr,
-    ValidationError,
-)
+from fencepost_domain.vocabulary import EffectClass
+from pydantic import ValidationError
 
 from fencepost_contracts import canonical
+from fencepost_contracts.contract import Contract, ToolContract
+from fencepost_contracts.declared import Offer, Pin, published
+from fencepost_contracts.foreign import Unusable
 from fencepost_contracts.modules import ModuleFolder, discover_modules
 from fencepost_contracts.names import MODULE_NAME, TOOL_NAME, skeleton
+from fencepost_contracts.offers import from_faults, offer_of
 from fencepost_contracts.schema import check_schema
+from fencepost_contracts.sources import source_faults
 from fencepost_contracts.tools import Catalog, Tool
 from fencepost_contracts.yaml12 import ContractFault, ContractRefused, Document, parse_yaml, read_yaml
 
@@ -38,49 +34,7 @@ __all__ = [
     "discover_modules", "load_contract", "load_module", "make_catalog", "parse_contract", "read_catalog",
 ]  # fmt: skip
 
-Seconds = Annotated[StrictInt | StrictFloat, Field(gt=0, le=3600)]
 LONGEST_LOCAL_SECONDS: Final = 2.0  # a local tool works under the run's lock, which ends at half a lease
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class ToolContract(_Strict):
-    """One tool. `risk` and `effect_class` default to the most careful: high and external_opaque."""
-
-    name: StrictStr
-    version: StrictStr = "1"
-    description: Annotated[StrictStr, Field(min_length=1, max_length=2000)]
-    input_schema: dict[str, Any]
-    output_schema: dict[str, Any]
-    risk: Risk = Risk.HIGH
-    effect_class: EffectClass = EffectClass.EXTERNAL_OPAQUE
-    approval: Literal["by_risk", "required"] = "by_risk"
-    requires_plan: StrictBool = False
-    repeatable: StrictBool = False
-    intermediate: StrictBool = False
-    lookup: StrictBool = False
-    roles: tuple[StrictStr, ...] = ()
-    timeout_seconds: Seconds = 10
-    settle_within_seconds: Seconds = 60
-    key_memory_seconds: Annotated[StrictInt, Field(gt=0)] | None = None
-    budgets: dict[str, Annotated[StrictInt, Field(ge=0)]] = Field(default_factory=dict)
-    state_bindings: dict[str, StrictStr] = Field(default_factory=dict)
-
-
-class Contract(_Strict):
-    """contract.yaml. An empty `allowed_tools` denies all; leaving it out is refused, so that it is meant.
-
-    state_rules and dynamic_prompts need conditions, which this release doesn't evaluate: they must be empty.
-    """
-
-    version: Annotated[StrictStr, Field(min_length=1, max_length=64)]
-    agent_name: StrictStr
-    description: StrictStr = ""
-    allowed_tools: tuple[ToolContract, ...]
-    state_rules: Annotated[tuple[Any, ...], Field(max_length=0)] = ()
-    dynamic_prompts: Annotated[tuple[Any, ...], Field(max_length=0)] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +44,33 @@ class LoadedModule:
     folder: ModuleFolder
     contract: Contract
     catalog: Catalog
+    offer: Offer = field(default_factory=Offer)
+
+    def pinned(self, pins: Iterable[Pin]) -> tuple[LoadedModule, dict[str, str]]:
+        """The module with what its sources provide under these pins; by tool, why one can't be offered."""
+        tools, refused = list(self.catalog.tools), {}
+        by_tool = {pin.tool: pin for pin in pins}
+        for foreign, declared in self.offer.foreign(
+            self.folder.name, (pin.declared for pin in by_tool.values())
+        ):
+            pin = by_tool.get(foreign.name)
+            if pin is None or pin.declared != declared:
+                continue
+            try:
+                tools.append(published(foreign, pin, self.offer))
+            except Unusable as error:
+                refused[foreign.name] = str(error)
+        catalog = make_catalog(
+            self.folder.name, self.contract.version, sorted(tools, key=lambda one: one.name)
+        )
+        return replace(self, catalog=catalog), refused
 
 
 def load_module(folder: ModuleFolder) -> LoadedModule:
-    """Raises ContractRefused."""
-    contract, catalog = load_contract(folder)
-    return LoadedModule(folder, contract, catalog)
+    """The module with its own tools; what its sources provide comes with `pinned`. Raises ContractRefused."""
+    document = read_yaml(folder.contract)
+    contract, catalog = _compile(document, folder.name)
+    return LoadedModule(folder, contract, catalog, offer_of(contract, document, folder.path))
 
 
 def load_contract(folder: ModuleFolder) -> tuple[Contract, Catalog]:
@@ -116,7 +91,8 @@ def _compile(document: Document, module: str) -> tuple[Contract, Catalog]:
     faults = [document.fault(place, detail) for place, detail in _faults(contract, module)]
     if faults:
         raise ContractRefused(faults)
-    tools = sorted((_published(tool) for tool in contract.allowed_tools), key=lambda tool: tool.name)
+    own = (_published(tool) for tool in contract.allowed_tools if tool.from_ is None)
+    tools = sorted(own, key=lambda tool: tool.name)
     return contract, make_catalog(module, contract.version, tools)
 
 
@@ -136,10 +112,13 @@ def _faults(contract: Contract, module: str) -> Iterator[tuple[str, str]]:
         yield "", f"the module's folder is named {module!r}: small letters, digits and _ only"
     if contract.agent_name != module:
         yield "/agent_name", f"the folder is {module!r}; a contract names its own module"
+    for place, detail in source_faults(contract.sources):
+        yield "/sources" + place, detail
     seen: dict[str, str] = {}
     for number, tool in enumerate(contract.allowed_tools):
         at = canonical.pointer("allowed_tools", number)
         yield from ((at + place, detail) for place, detail in _tool_faults(tool, module))
+        yield from ((at + place, detail) for place, detail in from_faults(tool, contract))
         shape = skeleton(tool.name)
         if seen.get(shape) == tool.name:
             yield at + "/name", f"{tool.name} stands twice"
@@ -156,9 +135,8 @@ def _tool_faults(tool: ToolContract, module: str) -> Iterator[tuple[str, str]]:
         )
     elif tool.name.partition(".")[0] != module:
         yield "/name", f"a tool of this module is named {module}.…"
-    for schema, arguments in (("input_schema", True), ("output_schema", False)):
-        for fault in check_schema(getattr(tool, schema), arguments=arguments):
-            yield f"/{schema}{fault.pointer}", fault.detail
+    if tool.from_ is None:
+        yield from _own_faults(tool)
     if tool.effect_class is EffectClass.LOCAL and tool.timeout_seconds > LONGEST_LOCAL_SECONDS:
         yield "/timeout_seconds", f"a local tool works under a lock: {LONGEST_LOCAL_SECONDS:g} s at most"
     if tool.lookup and tool.effect_class in (EffectClass.NONE, EffectClass.LOCAL):
@@ -166,13 +144,25 @@ def _tool_faults(tool: ToolContract, module: str) -> Iterator[tuple[str, str]]:
     if tool.effect_class is EffectClass.EXTERNAL_QUERYABLE and not tool.lookup:
         yield "/lookup", "external_queryable needs a lookup"
     for argument in tool.state_bindings:
-        if argument not in tool.input_schema.get("properties", {}):
+        if tool.input_schema is not None and argument not in tool.input_schema.get("properties", {}):
             yield "/state_bindings" + canonical.pointer(argument), "no argument has this name"
+
+
+def _own_faults(tool: ToolContract) -> Iterator[tuple[str, str]]:
+    """Our own code brings no schemas: the contract does."""
+    if not tool.description:
+        yield "/description", "this key is missing"
+    for schema, arguments in (("input_schema", True), ("output_schema", False)):
+        if getattr(tool, schema) is None:
+            yield f"/{schema}", "this key is missing"
+            continue
+        for fault in check_schema(getattr(tool, schema), arguments=arguments):
+            yield f"/{schema}{fault.pointer}", fault.detail
 
 
 def _published(tool: ToolContract) -> Tool:
     required = needs_approval(tool.risk, tool.effect_class, approval=tool.approval == "required")
-    body = tool.model_dump(mode="json", exclude={"approval"})
+    body = tool.model_dump(mode="json", exclude={"approval", "from_"})
     return Tool.model_validate({**body, "approval": required})
 
 

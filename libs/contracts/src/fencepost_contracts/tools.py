@@ -14,6 +14,8 @@ from uuid import UUID
 from fencepost_domain.vocabulary import EffectClass, Risk
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StringConstraints
 
+from fencepost_contracts.sources import ToolSource
+
 FENCE_HEADER: Final = "Fencepost-Fence"  # <run_id>/<lease_owner>/<revision>
 MAX_CALLS: Final = 16  # calls of one model answer; a run's action budget is smaller
 
@@ -26,11 +28,13 @@ RefusalCode = Literal[
     "state_binding",
     "identity_argument",
     "effect_class_not_available",
+    "tool_changed",
+    "source_unavailable",
 ]
 ConflictCode = Literal[
     "fence_lost", "withdrawn", "not_approved", "rejected", "approval_expired", "token_expired", "token_spent",
     "precondition_changed", "prepare_differs", "reconcile", "tampered", "catalog_mismatch",
-    "catalog_revoked", "budget_exhausted", "tool_failed", "timeout",
+    "catalog_revoked", "budget_exhausted", "tool_failed", "timeout", "tool_changed", "source_unavailable",
 ]  # fmt: skip
 
 
@@ -61,6 +65,7 @@ class Tool(Wire):
     key_memory_seconds: float | None = None
     budgets: dict[str, int] = Field(default_factory=dict)
     state_bindings: dict[str, str] = Field(default_factory=dict)
+    source: ToolSource | None = None  # None: our own code in the module's tools/
 
 
 class Catalog(Wire):

@@ -14,13 +14,15 @@ from fencepost_contracts.http import (
     StopRequest,
     TicketRequest,
 )
+from fencepost_contracts.http_pins import PinDecision
 from fencepost_contracts.http_views import Problem
 from pydantic import BaseModel
 
 from fencepost_api.problems import MEDIA_TYPE, PROBLEMS
 
 _REQUESTS: Final = (
-    RunRequest, StopRequest, ResolutionRequest, SettingsPatch, TicketRequest, IntentRequest, Problem
+    RunRequest, StopRequest, ResolutionRequest, SettingsPatch, TicketRequest, IntentRequest, PinDecision,
+    Problem,
 )  # fmt: skip
 _REFS: Final = "#/components/schemas/{model}"
 _TEXT: Final = {"type": "string"}
