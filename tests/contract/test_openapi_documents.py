@@ -94,8 +94,8 @@ def test_the_servers_of_the_document_are_the_only_ones() -> None:
     [
         (("in: header", "in: cookie, required: true"), "cookie"),
         (("name: X-Team", "name: Host"), "not an argument's"),
-        (("parent: {$ref: \"#/components/schemas/Reference\"}", "parent: {$ref: \"https://evil.example/x\"}"), "outside"),
-        (("NewTicket:\n      type: object", "NewTicket:\n      type: object\n      allOf: [{$ref: \"#/nowhere\"}]"), "nowhere"),
+        (("#/components/schemas/Reference\"", "https://evil.example/x\""), "outside"),
+        (("NewTicket:\n", "NewTicket:\n      allOf: [{$ref: \"#/nowhere\"}]\n"), "nowhere"),
     ],
 )  # fmt: skip
 def test_an_unsafe_operation_is_not_offered(change: tuple[str, str], reason: str) -> None:

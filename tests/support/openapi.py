@@ -19,7 +19,9 @@ paths:
         required: true
         content: {application/json: {schema: {$ref: "#/components/schemas/NewTicket"}}}
       responses:
-        "201": {description: made, content: {application/json: {schema: {$ref: "#/components/schemas/Ticket"}}}}
+        "201":
+          description: made
+          content: {application/json: {schema: {$ref: "#/components/schemas/Ticket"}}}
     get:
       operationId: findTickets
       summary: Find tickets.

@@ -48,6 +48,8 @@ NOBODYS: Final = frozenset(
         ("post", "/v1/intents/detect"),
         ("get", "/v1/feed"),
         ("post", "/v1/tickets"),
+        ("get", "/v1/admin/tool-pins"),  # of the platform: no tenant's
+        ("post", "/v1/admin/tool-pins"),
     }
 )
 STRANGERS: Final = (
