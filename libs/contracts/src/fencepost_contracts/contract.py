@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from fencepost_domain.vocabulary import EffectClass, Risk
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
+from fencepost_contracts.http_tools import HttpCall
 from fencepost_contracts.sources import From, Source
 
 Seconds = Annotated[StrictInt | StrictFloat, Field(gt=0, le=3600)]
@@ -42,6 +43,7 @@ class ToolContract(_Strict):
     key_memory_seconds: Annotated[StrictInt, Field(gt=0)] | None = None
     budgets: dict[str, Annotated[StrictInt, Field(ge=0)]] = Field(default_factory=dict)
     state_bindings: dict[str, StrictStr] = Field(default_factory=dict)
+    http: HttpCall | None = None
 
 
 class Contract(_Strict):

@@ -23,13 +23,15 @@ from fencepost_domain.vocabulary import (
     RunStatus,
     WaitingOn,
 )
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
-
-class Payload(BaseModel):
-    """Strict for writers; `parse` reads past what it doesn't know."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+from fencepost_contracts.event_effects import (
+    ActionEnded,
+    ActionUnknown,
+    EffectDuplicated,
+    EffectMoved,
+    Payload,
+)
 
 
 class RunRequested(Payload):
@@ -164,31 +166,6 @@ class ActionMoved(Payload):
     note: str | None = None
 
 
-class ActionEnded(Payload):
-    """Committed or failed: with the result or the error."""
-
-    index: int
-    n: int
-    tool: str
-    effect_key: str | None = None
-    attempt: int | None = None
-    arguments_hash: str | None = None
-    effect_class: EffectClass | None = None
-    result: Any = None
-    error: Any = None
-    result_invalid: bool = False
-    late: bool = False
-
-
-class ActionUnknown(Payload):
-    index: int
-    tool: str
-    attempt: int
-    late: bool
-    n: int | None = None
-    effect_key: str | None = None
-
-
 class ToolRefused(Payload):
     """A call that was not allowed; `pointer` into its arguments."""
 
@@ -245,11 +222,6 @@ class MessageCompleted(Payload):
     message_id: UUID
 
 
-class EffectDuplicated(Payload):
-    effect_key: str
-    attempts: tuple[int, ...] = ()
-
-
 class Erased(Payload):
     by: str
     seqs: tuple[int, ...] = ()
@@ -291,6 +263,17 @@ PAYLOADS: Final[Mapping[Ev, type[Payload]]] = {
     Ev.RECOVERY_CHECKED: RecoveryChecked,
     Ev.MESSAGE_COMPLETED: MessageCompleted,
     Ev.OBSERVED_LATE: ModelCalled,
+    **dict.fromkeys(
+        (
+            Ev.EFFECT_ABSENT,
+            Ev.EFFECT_NEEDS_HUMAN,
+            Ev.EFFECT_OBSERVED,
+            Ev.EFFECT_RESOLVED,
+            Ev.EFFECT_COMPENSATING,
+            Ev.EFFECT_COMPENSATED,
+        ),
+        EffectMoved,
+    ),
     Ev.EFFECT_DUPLICATED: EffectDuplicated,
     Ev.ERASED: Erased,
 }

@@ -21,6 +21,7 @@ from fencepost_contracts import canonical
 from fencepost_contracts.contract import Contract, ToolContract
 from fencepost_contracts.declared import Offer, Pin, published
 from fencepost_contracts.foreign import Unusable
+from fencepost_contracts.http_tools import HttpCall, http_faults
 from fencepost_contracts.modules import ModuleFolder, discover_modules
 from fencepost_contracts.names import MODULE_NAME, TOOL_NAME, skeleton
 from fencepost_contracts.offers import from_faults, offer_of
@@ -139,10 +140,13 @@ def _tool_faults(tool: ToolContract, module: str) -> Iterator[tuple[str, str]]:
         yield from _own_faults(tool)
     if tool.effect_class is EffectClass.LOCAL and tool.timeout_seconds > LONGEST_LOCAL_SECONDS:
         yield "/timeout_seconds", f"a local tool works under a lock: {LONGEST_LOCAL_SECONDS:g} s at most"
-    if tool.lookup and tool.effect_class in (EffectClass.NONE, EffectClass.LOCAL):
+    has_lookup = tool.lookup or (tool.http is not None and tool.http.lookup is not None)
+    if has_lookup and tool.effect_class in (EffectClass.NONE, EffectClass.LOCAL):
         yield "/lookup", "this class has nothing outside to look up"
-    if tool.effect_class is EffectClass.EXTERNAL_QUERYABLE and not tool.lookup:
+    if tool.effect_class is EffectClass.EXTERNAL_QUERYABLE and not has_lookup:
         yield "/lookup", "external_queryable needs a lookup"
+    if tool.http is not None:
+        yield from (("/http" + place, detail) for place, detail in _http_faults(tool, tool.http))
     for argument in tool.state_bindings:
         if tool.input_schema is not None and argument not in tool.input_schema.get("properties", {}):
             yield "/state_bindings" + canonical.pointer(argument), "no argument has this name"
@@ -160,9 +164,20 @@ def _own_faults(tool: ToolContract) -> Iterator[tuple[str, str]]:
             yield f"/{schema}{fault.pointer}", fault.detail
 
 
+def _http_faults(tool: ToolContract, call: HttpCall) -> Iterator[tuple[str, str]]:
+    if tool.effect_class is EffectClass.LOCAL:
+        yield "", "a local tool writes our own database; another server's class is external_…, or none"
+    if tool.from_ is not None:
+        yield "", "a tool has one origin: `from` a source, or `http`"
+    arguments = set((tool.input_schema or {}).get("properties", {}))
+    keyed = tool.effect_class is EffectClass.EXTERNAL_IDEMPOTENT
+    yield from http_faults(call, arguments, keyed=keyed)
+
+
 def _published(tool: ToolContract) -> Tool:
     required = needs_approval(tool.risk, tool.effect_class, approval=tool.approval == "required")
     body = tool.model_dump(mode="json", exclude={"approval", "from_"})
+    body["lookup"] = tool.lookup or (tool.http is not None and tool.http.lookup is not None)
     return Tool.model_validate({**body, "approval": required})
 
 

@@ -14,6 +14,7 @@ from uuid import UUID
 from fencepost_domain.vocabulary import EffectClass, Risk
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StringConstraints
 
+from fencepost_contracts.http_tools import HttpCall
 from fencepost_contracts.sources import ToolSource
 
 FENCE_HEADER: Final = "Fencepost-Fence"  # <run_id>/<lease_owner>/<revision>
@@ -66,6 +67,7 @@ class Tool(Wire):
     budgets: dict[str, int] = Field(default_factory=dict)
     state_bindings: dict[str, str] = Field(default_factory=dict)
     source: ToolSource | None = None  # None: our own code in the module's tools/
+    http: HttpCall | None = None  # what is sent, where the tool is somebody else's server
 
 
 class Catalog(Wire):

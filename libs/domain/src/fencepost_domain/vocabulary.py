@@ -215,6 +215,12 @@ class Ev(StrEnum):
     RECOVERY_CHECKED = "recovery.checked"
     MESSAGE_COMPLETED = "message.completed"
     OBSERVED_LATE = "observation.late"
+    EFFECT_ABSENT = "effect.absent"
+    EFFECT_NEEDS_HUMAN = "effect.needs_human"
+    EFFECT_OBSERVED = "effect.observed"
+    EFFECT_RESOLVED = "effect.resolved"
+    EFFECT_COMPENSATING = "effect.compensating"
+    EFFECT_COMPENSATED = "effect.compensated"
     EFFECT_DUPLICATED = "effect.duplicated"
     ERASED = "erased"
 

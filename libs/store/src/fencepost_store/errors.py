@@ -42,6 +42,7 @@ BY_CONSTRAINT: Final[Mapping[str, Maker]] = {
     "actions_one_current_per_index": _conflict("action_current", "this action has a current preparation"),
     "effects_pkey": _conflict("effect_exists", "this effect is in the ledger already"),
     "effects_one_per_action": _conflict("effect_exists", "this action has an effect already"),
+    "effects_transition_in_table": _illegal("effect"),
     "effect_attempts_one_open_per_key": _conflict("attempt_open", "an attempt of this effect is in progress"),
     "effect_attempts_pkey": _conflict("attempt_open", "this attempt of the effect was opened before"),
     "messages_seq_once": _conflict("message_order", "another message has this place"),

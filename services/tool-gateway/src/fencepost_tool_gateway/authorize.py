@@ -80,11 +80,9 @@ def _refusals(
     if tool is None or tool.name.partition(".")[0] != run.module:
         yield _unknown(call, bound)
         return
-    if tool.effect_class not in executor.classes:
-        yield refusal(call, "effect_class_not_available", f"this release runs no {tool.effect_class} tools")
-        return
-    if not executor.has(tool.name):
-        yield refusal(call, "tool_not_allowed", "the code of this tool is not here any more")
+    reason = executor.why_not(tool)
+    if reason is not None:
+        yield refusal(call, *reason)
         return
     if tool.roles and not set(tool.roles) & set(run.roles):
         yield refusal(call, "tool_not_allowed", f"this needs the role {' or '.join(tool.roles)}")

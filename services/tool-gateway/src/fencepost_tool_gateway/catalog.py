@@ -35,8 +35,9 @@ from fencepost_store.actions import Surroundings
 from fencepost_store.catalogs import catalog_by_fingerprint, publish_catalog
 from fencepost_store.transaction import Store, Tx
 
-from fencepost_tool_gateway.executors.port import Executor
+from fencepost_tool_gateway.executors.port import Outside
 from fencepost_tool_gateway.executors.python import PythonExecutor, import_tools
+from fencepost_tool_gateway.executors.routing import INSIDE, Executors
 
 log = get_logger(__name__)
 MOST_BOUND: Final = 64  # catalogs kept compiled; older ones are read again when a run needs them
@@ -60,14 +61,16 @@ class Compiled:
 class Catalogs:
     """The modules found, their tools' code (imported once, at start), and compiled catalogs."""
 
-    def __init__(self, dirs: Sequence[Path | None], *, installed: bool = True) -> None:
-        self._dirs, self._installed = tuple(dirs), installed
+    def __init__(
+        self, dirs: Sequence[Path | None], *, installed: bool = True, outside: Sequence[Outside] = ()
+    ) -> None:
+        self._dirs, self._installed, self._outside = tuple(dirs), installed, tuple(outside)
         self._modules: dict[str, LoadedModule] = {}
         self._seen: dict[str, str] = {}  # module -> hash of the file last looked at
         self._bound: OrderedDict[str, Compiled] = OrderedDict()
         self._failed = counter("fencepost.contract.reload_failures", "Changed contracts that were refused")
         self.refused: dict[str, tuple[str, ...]] = {}  # module -> faults of its file as it is now
-        self.executor: Executor = PythonExecutor({})
+        self.executor = Executors(PythonExecutor({}), self._outside)
 
     def load(self) -> None:
         """Compile and import everything. Raises ContractRefused with all that is wrong."""
@@ -75,7 +78,7 @@ class Catalogs:
         tools = {}
         for folder in folders:
             tools.update(import_tools(folder))
-        self.executor = PythonExecutor(tools)
+        self.executor = Executors(PythonExecutor(tools), self._outside)
         faults: list[ContractFault] = []
         for folder in folders:
             try:
@@ -124,8 +127,8 @@ class Catalogs:
 
     def _compiled(self, folder: ModuleFolder) -> LoadedModule:
         module = load_module(folder)
-        runnable = [tool for tool in module.catalog.tools if tool.effect_class in self.executor.classes]
-        missing = [tool.name for tool in runnable if not self.executor.has(tool.name)]
+        inside = [tool for tool in module.catalog.tools if tool.effect_class in INSIDE]
+        missing = [tool.name for tool in inside if self.executor.why_not(tool) is not None]
         if missing:
             detail = f"no code in tools/ for {', '.join(missing)}"
             raise ContractRefused([ContractFault(str(folder.contract), 1, "allowed_tools", detail)])

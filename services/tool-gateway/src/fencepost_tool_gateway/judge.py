@@ -132,8 +132,9 @@ async def _call(
     tool = bound.catalog.tool(action.tool)
     if action.catalog_fp != bound.catalog.fingerprint or tool is None:
         raise Conflict("catalog_mismatch", "it was prepared under another catalog; prepare it again")
-    if not gateway.catalogs.executor.has(tool.name):
-        raise Conflict("catalog_mismatch", "the code of this tool is not here any more")
+    reason = gateway.catalogs.executor.why_not(tool)
+    if reason is not None:
+        raise Conflict("catalog_mismatch", reason[1])
     arguments = json.loads(action.arguments)
     return bound, Call(tool, arguments, run, around.currency, action.index, around.created_at, now)
 

@@ -1,8 +1,8 @@
-"""What runs a tool. One implementation today: Python functions of a module's `tools/` package.
+"""What runs a tool: inside, in the gateway's own transaction, or outside, on somebody else's server.
 
-HTTP operations and MCP servers come as further executors; they bring the external effect classes, whose
-tables and state machine are in place. Until then a call of such a class is refused at prepare with
-`effect_class_not_available`, and its contract still loads, so that it can be written and checked.
+Inside (`Executor`) are Python functions of a module's `tools/` package, classes `none` and `local`. Outside
+(`Outside`) is everything that leaves the house. What an Outside sends is the stored request, byte for byte;
+it holds no credential, those are put in at the send by their names.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from fencepost.authoring import Plan
-from fencepost_contracts.tools import Tool
+from fencepost_contracts.tools import RefusalCode, Tool
+from fencepost_domain.effect import Heard, Seen
 from fencepost_domain.run import Run
-from fencepost_domain.vocabulary import EffectClass
 from fencepost_store.transaction import Tx
 
 Arguments = Mapping[str, Any]
@@ -38,13 +38,14 @@ class Call:
 
 
 class Executor(Protocol):
-    @property
-    def classes(self) -> frozenset[EffectClass]:
-        """Effect classes it can run."""
+    """Every tool as prepare and commit see it; `call` only runs what is inside."""
+
+    def why_not(self, tool: Tool) -> tuple[RefusalCode, str] | None:
+        """Why this tool can't be run here; None when it can."""
         ...
 
-    def has(self, tool: str) -> bool:
-        """Is there an implementation of this name?"""
+    def outside_of(self, tool: Tool) -> Outside | None:
+        """Who sends it, where it leaves the house; None when it runs inside."""
         ...
 
     async def plan(self, tx: Tx, call: Call) -> Plan:
@@ -58,3 +59,70 @@ class Executor(Protocol):
     async def call(self, tx: Tx, call: Call) -> Any:
         """The effect. Raises ToolRefused, PreconditionChanged, TimeoutError, or whatever the tool raises."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """One attempt. key: the provider's, the same on every attempt of the effect. request: what was stored.
+
+    seconds: how long the whole exchange may still take, by this process's own monotonic clock; the caller
+    ends it after that, and what was heard then is unknown.
+    """
+
+    tool: Tool
+    key: str
+    request: bytes
+    attempt: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """How a send ended, as far as this process can know.
+
+    heard: see fencepost_domain.effect. result: plain JSON, not checked yet. external_id: the other side's
+    name for what it did. retry_after: seconds it asked for. code, detail: why not, in our words.
+    """
+
+    heard: Heard
+    result: Any = None
+    external_id: str | None = None
+    code: str = ""
+    detail: str = ""
+    retry_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What a look-up found. Only `found` and `absent` are answers; whatever is in doubt is `unsure`."""
+
+    seen: Seen
+    result: Any = None
+    external_id: str | None = None
+    detail: str = ""
+
+
+class Outside(Protocol):
+    """Sends requests of one kind. It never raises for what the other side does: it tells."""
+
+    def runs(self, tool: Tool) -> bool:
+        """Is this tool of its kind (the catalog has its block)?"""
+        ...
+
+    async def plan(self, call: Call) -> Plan:
+        """The preview, where the module has no code of its own for it. Raises ToolRefused."""
+        ...
+
+    def request(self, call: Call, key: str) -> bytes:
+        """The exact request, made once per effect and stored before it is sent. Nothing secret, no I/O."""
+        ...
+
+    async def send(self, sending: Sending) -> Told:
+        """Do it. A time-out, a lost connection, an answer nobody can read: `unknown`, never `rejected`."""
+        ...
+
+    async def lookup(self, sending: Sending) -> Looked:
+        """Ask whether an attempt under this key happened. Changes nothing."""
+        ...
+
+    async def close(self) -> None: ...

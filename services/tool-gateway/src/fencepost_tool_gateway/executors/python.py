@@ -1,4 +1,8 @@
-"""Tools that are Python functions: imported from a module's `tools/` package, by this service alone."""
+"""Tools that are Python functions: imported from a module's `tools/` package, by this service alone.
+
+A tool that leaves the house may have one too: its `prepare` is the preview, its `precondition` is read again
+before the attempt; its `commit` is never called.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,6 @@ from fencepost.authoring import Arguments, Plan, Tool, tools_in
 from fencepost.context import ToolContext
 from fencepost_contracts.modules import ModuleFolder
 from fencepost_domain.effect import effect_key
-from fencepost_domain.vocabulary import EffectClass
 from fencepost_store.module_tx import ModuleTx
 from fencepost_store.transaction import Tx
 
@@ -57,10 +60,6 @@ class PythonExecutor:
 
     def __init__(self, implementations: Mapping[str, Implementation]) -> None:
         self._implementations = dict(implementations)
-
-    @property
-    def classes(self) -> frozenset[EffectClass]:
-        return frozenset({EffectClass.NONE, EffectClass.LOCAL})
 
     def has(self, tool: str) -> bool:
         return tool in self._implementations
