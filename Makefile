@@ -44,7 +44,7 @@ test: $(STAMP) ## every test but the slow matrix, chaos and soak
 	$(PYTEST) -m "not faults and not chaos"
 
 test-faults: $(STAMP) ## the fault matrix: every failpoint, every process, killed and stopped
-	$(PYTEST) -m faults --timeout=600
+	$(PYTEST) -m faults --timeout=600 --tb=native
 
 chaos: $(STAMP) ## random faults under load, then a table (MINUTES=5, SEED=..., KAFKA=1)
 	@$(RUN)/python -m tests.chaos.run --minutes $(or $(MINUTES),5) $(if $(SEED),--seed $(SEED)) $(if $(KAFKA),--kafka)

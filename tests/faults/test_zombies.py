@@ -196,7 +196,8 @@ async def test_i07_an_api_frozen_in_its_transaction_holds_a_run_no_longer_than_i
     pid = await mesh.hit(point)
     since = time.monotonic()
     await mesh.sql("SELECT FROM agent.runs WHERE id = %s FOR NO KEY UPDATE", run["id"])
-    assert time.monotonic() - since < ROLE_TIMEOUT + 1.5
+    # Postgres ended it, not the thaw; the slack is the machine's, busy with the rest of the matrix.
+    assert time.monotonic() - since < ROLE_TIMEOUT + 5.0
     os.kill(pid, signal.SIGCONT)
     await asking  # refused, and asked again under the same key
     if "pause" in point:
