@@ -119,6 +119,9 @@ class FakePorts:
         self.keys.append(key)
         return Answer("ok", (), "stop")
 
+    async def conversation_state(self, *, acted: bool) -> dict[str, Any]:
+        return {}
+
     async def history(self) -> tuple[Any, ...]:
         return ()
 

@@ -104,6 +104,11 @@ PLANTS: Mapping[str, Sequence[str]] = {
         " WHERE run_id = %(succeeded)s AND author = 'user'"
     ],
     "i31_fired_once": ["DELETE FROM agent.firings"],
+    "i11_state_log_is_whole": ["UPDATE agent.state_events SET old_value = '7' WHERE seq = 2"],
+    "i11_state_is_its_fold": ["UPDATE agent.state_heads SET body = '{\"count\": 9}'"],
+    "i11_state_change_has_its_event": [
+        "UPDATE agent.run_events SET type = 'node.failed' WHERE type = 'state.changed'"
+    ],
     "conversation_holder_is_at_work": ["UPDATE agent.conversations SET holder_run_id = NULL"],
     "conversation_is_in_order": ["UPDATE agent.conversations SET next_seq = next_seq + 1"],
 }

@@ -36,7 +36,7 @@ from fencepost_tool_gateway.catalog import Catalogs
 from fencepost_tool_gateway.gateway import Gateway
 
 from tests.support.eventually import eventually
-from tests.support.lives import OWNER, TENANT, USER, Lives
+from tests.support.lives import MODULE, OWNER, TENANT, USER, Lives
 
 SECRET = "test-service-secret-0123456789"
 KEYS = KeyRing("k1", {"k1": b"1" * 32})
@@ -77,9 +77,9 @@ class Served:
                 event_id=tx.ids.uuid7(),
             )  # fmt: skip
 
-    async def again(self, run_id: UUID, owner: str = OWNER) -> Claim:
+    async def again(self, run_id: UUID, owner: str = OWNER, module: str = MODULE) -> Claim:
         """The queued run, claimed anew."""
-        found = await self.lives.claim(owner=owner, limit=64, versions=("g1",))
+        found = await self.lives.claim(owner=owner, limit=64, versions=("g1",), module=module)
         return next(one for one in found if one.run.id == run_id)
 
     async def taken_over(self, held: Claim, owner: str) -> Claim:

@@ -48,6 +48,9 @@ class ScriptedStep:
         self.calls += 1
         return await self.ports.ask_model(key, context, messages, tools, message_id)
 
+    async def conversation_state(self, *, acted: bool) -> Any:
+        return await self.ports.conversation_state(acted=acted)
+
     async def history(self) -> Any:
         return await self.ports.history()
 

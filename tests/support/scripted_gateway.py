@@ -14,7 +14,7 @@ from typing import Any
 from uuid import uuid4
 
 from fencepost_contracts import canonical
-from fencepost_contracts.loader import catalog_text, make_catalog
+from fencepost_contracts.loader import make_catalog, text_of
 from fencepost_contracts.tools import Catalog, Tool
 from fencepost_domain.vocabulary import EffectClass, Risk
 
@@ -61,8 +61,7 @@ def life_catalog(version: str = "1", tools: tuple[Tool, ...] = LIFE_TOOLS, modul
 
 def catalog_row(catalog: Catalog) -> tuple[str, str, str, str]:
     """fingerprint, module, version, body: a row of agent.catalogs."""
-    text = catalog_text(catalog.module, catalog.version, catalog.tools)
-    return catalog.fingerprint, catalog.module, catalog.version, text
+    return catalog.fingerprint, catalog.module, catalog.version, text_of(catalog)
 
 
 @dataclass(slots=True)

@@ -7,14 +7,19 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 import psycopg
+from fencepost_domain.decision import Decision, NewEvent
 from fencepost_domain.effect import effect_key
-from fencepost_domain.vocabulary import Risk
+from fencepost_domain.fence import FenceKind
+from fencepost_domain.state import Change, Operation
+from fencepost_domain.vocabulary import Ev, Risk
 from fencepost_reconciler.loops.drain import Drain
 from fencepost_reconciler.loops.fire_reminders import FireReminders
 from fencepost_runtime.system import SystemClock
 from fencepost_store.checkpoints import GroupConnection, NewCheckpoint, NewWrite, RunWrites
-from fencepost_store.claims import bind
+from fencepost_store.claims import Claim, bind
+from fencepost_store.record import record
 from fencepost_store.runs import lock_run
+from fencepost_store.state import lock_state, write_state
 
 from tests.support.graces import Over
 from tests.support.lives import LEASE, TENANT, USER, Lives
@@ -53,8 +58,26 @@ async def _succeeded(lives: Lives) -> UUID:
     action = await lives.prepared_as_stored(held)
     await lives.opened(action)
     await lives.landed(action)
+    await _state_written(lives, again)
     await lives.finalize(again)
     return held.run.id
+
+
+async def _state_written(lives: Lives, held: Claim) -> None:
+    """As a completed call writes it: changes, and the event of the run that tells them."""
+    async with lives.gateway.transaction(held.run.tenant_id) as tx:
+        run = (await lock_run(tx, held.run.id)).run
+        head = await lock_state(tx, run.conversation_id, run.tenant_id)
+        changes = [Change("count", Operation.INCREMENT, 1), Change("count", Operation.INCREMENT, 1)]
+        source = "tool:life.create_reminder"
+        written = await write_state(tx, head, changes, source=source, run_id=run.id, trace_id=None)
+        told = [
+            {"seq": one.seq, "key": "count", "operation": "increment", "event_id": str(one.event_id)}
+            for one in written
+        ]
+        payload = {"conversation_id": str(run.conversation_id), "source": source, "changes": told}
+        event = NewEvent(tx.ids.uuid7(), Ev.STATE_CHANGED, payload, "gateway:test")
+        await record(tx, run, Decision(None, events=(event,), fence=held.fence, fence_kind=FenceKind.START))
 
 
 async def _cancelled_with_an_open_attempt(lives: Lives) -> UUID:

@@ -27,6 +27,8 @@ BY_ID: Final[dict[tuple[str, str], Any]] = {
     ("post", "/v1/interrupts/{interrupt_id}/resolution"): {"decision": "approve"},
     ("get", "/v1/conversations/{conversation_id}"): None,
     ("get", "/v1/conversations/{conversation_id}/messages"): None,
+    ("get", "/v1/conversations/{conversation_id}/state"): None,
+    ("get", "/v1/conversations/{conversation_id}/state/events"): None,
 }
 LISTS: Final = (
     "/v1/runs",

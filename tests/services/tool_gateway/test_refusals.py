@@ -3,8 +3,10 @@
 import json
 from typing import Any
 
+from fencepost_domain.state import Change, Operation
 from fencepost_domain.vocabulary import EffectClass
 from fencepost_store.claims import Claim
+from fencepost_store.state import lock_state, write_state
 
 from tests.support.gateway import ENTRY, REMINDER, Served, code, module_folder, serving
 from tests.support.lives import Lives
@@ -181,13 +183,12 @@ async def test_arguments_bound_to_state_have_to_be_the_conversations(lives: Live
         held = await served.bound(module="probe")
         [missing] = (await served.prepare(held, "probe.greet", {"city": "Rome"})).json()["refusals"]
         assert (missing["code"], missing["pointer"]) == ("state_binding", "/city")
-        for seq, city in ((1, "Oslo"), (2, "Rome")):
-            await lives.sql(
-                "INSERT INTO agent.state_events (conversation_id, seq, tenant_id, key, new_value, operation,"
-                " source, event_id)"
-                " VALUES (%s, %s, %s, 'city', to_jsonb(%s::text), 'set', 'test', gen_random_uuid())",
-                held.run.conversation_id, seq, held.run.tenant_id, city,
-            )  # fmt: skip
+        for city in ("Oslo", "Rome"):
+            async with lives.gateway.transaction(held.run.tenant_id) as tx:
+                head = await lock_state(tx, held.run.conversation_id, held.run.tenant_id)
+                await write_state(
+                    tx, head, [Change("city", Operation.SET, city)], source="test", run_id=None, trace_id=None
+                )
         [other] = (await served.prepare(held, "probe.greet", {"city": "Oslo"})).json()["refusals"]
         assert other["code"] == "state_binding"
         assert (await served.prepare(held, "probe.greet", {"city": "Rome"})).status_code == 200

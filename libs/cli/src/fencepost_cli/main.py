@@ -25,6 +25,7 @@ COMMANDS: Final[dict[str, str]] = {
     "resume": "fencepost_cli.commands.decide:resume",
     "verify": "fencepost_cli.commands.ops:verify",
     "contract": "fencepost_cli.commands.contract:contract",
+    "state": "fencepost_cli.commands.state:state",
     "intent": "fencepost_cli.commands.intent:intent",
     "migrate": "fencepost_cli.commands.ops:migrate",
     "token": "fencepost_cli.commands.ops:token",

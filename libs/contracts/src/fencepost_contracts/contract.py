@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, Stri
 
 from fencepost_contracts.http_tools import HttpCall
 from fencepost_contracts.sources import From, Source
+from fencepost_contracts.state import DynamicPrompt, OnlyWhen, StateRule, StateWrite
 
 Seconds = Annotated[StrictInt | StrictFloat, Field(gt=0, le=3600)]
 
@@ -43,19 +44,19 @@ class ToolContract(_Strict):
     key_memory_seconds: Annotated[StrictInt, Field(gt=0)] | None = None
     budgets: dict[str, Annotated[StrictInt, Field(ge=0)]] = Field(default_factory=dict)
     state_bindings: dict[str, StrictStr] = Field(default_factory=dict)
+    only_when: OnlyWhen | None = None
+    state_writes: tuple[StateWrite, ...] = ()
     http: HttpCall | None = None
 
 
 class Contract(_Strict):
-    """contract.yaml. An empty `allowed_tools` denies all; leaving it out is refused, so that it is meant.
-
-    state_rules and dynamic_prompts need conditions, which this release doesn't evaluate: they must be empty.
-    """
+    """contract.yaml. An empty `allowed_tools` denies all; leaving it out is refused, so that it is meant."""
 
     version: Annotated[StrictStr, Field(min_length=1, max_length=64)]
     agent_name: StrictStr
     description: StrictStr = ""
     sources: tuple[Source, ...] = ()
     allowed_tools: tuple[ToolContract, ...]
-    state_rules: Annotated[tuple[Any, ...], Field(max_length=0)] = ()
-    dynamic_prompts: Annotated[tuple[Any, ...], Field(max_length=0)] = ()
+    state_rules: Annotated[tuple[StateRule, ...], Field(max_length=64)] = ()
+    dynamic_prompts: Annotated[tuple[DynamicPrompt, ...], Field(max_length=64)] = ()
+    state_summary: Annotated[tuple[StrictStr, ...], Field(max_length=64)] = ()

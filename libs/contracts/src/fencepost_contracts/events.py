@@ -32,6 +32,7 @@ from fencepost_contracts.event_effects import (
     EffectMoved,
     Payload,
 )
+from fencepost_contracts.event_state import ArtifactLost, StateChanged, StateRefused
 
 
 class RunRequested(Payload):
@@ -276,6 +277,9 @@ PAYLOADS: Final[Mapping[Ev, type[Payload]]] = {
     ),
     Ev.EFFECT_DUPLICATED: EffectDuplicated,
     Ev.ERASED: Erased,
+    Ev.STATE_CHANGED: StateChanged,
+    Ev.STATE_REFUSED: StateRefused,
+    Ev.ARTIFACT_LOST: ArtifactLost,
 }
 
 

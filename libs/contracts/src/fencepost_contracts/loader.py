@@ -27,14 +27,17 @@ from fencepost_contracts.names import MODULE_NAME, TOOL_NAME, skeleton
 from fencepost_contracts.offers import from_faults, offer_of
 from fencepost_contracts.schema import check_schema
 from fencepost_contracts.sources import source_faults
+from fencepost_contracts.state import only_when_faults, rule_faults, write_faults
 from fencepost_contracts.tools import Catalog, Tool
 from fencepost_contracts.yaml12 import ContractFault, ContractRefused, Document, parse_yaml, read_yaml
 
 __all__ = [
     "Contract", "ContractFault", "ContractRefused", "LoadedModule", "ModuleFolder", "catalog_text",
     "discover_modules", "load_contract", "load_module", "make_catalog", "parse_contract", "read_catalog",
+    "text_of",
 ]  # fmt: skip
 
+STATE_WORDS: Final = ("state_rules", "dynamic_prompts", "state_summary")
 LONGEST_LOCAL_SECONDS: Final = 2.0  # a local tool works under the run's lock, which ends at half a lease
 
 
@@ -61,9 +64,8 @@ class LoadedModule:
                 tools.append(published(foreign, pin, self.offer))
             except Unusable as error:
                 refused[foreign.name] = str(error)
-        catalog = make_catalog(
-            self.folder.name, self.contract.version, sorted(tools, key=lambda one: one.name)
-        )
+        tools.sort(key=lambda one: one.name)
+        catalog = make_catalog(self.folder.name, self.contract.version, tools, _words(self.contract))
         return replace(self, catalog=catalog), refused
 
 
@@ -94,7 +96,7 @@ def _compile(document: Document, module: str) -> tuple[Contract, Catalog]:
         raise ContractRefused(faults)
     own = (_published(tool) for tool in contract.allowed_tools if tool.from_ is None)
     tools = sorted(own, key=lambda tool: tool.name)
-    return contract, make_catalog(module, contract.version, tools)
+    return contract, make_catalog(module, contract.version, tools, _words(contract))
 
 
 def _model_fault(document: Document, item: Any) -> ContractFault:
@@ -126,6 +128,8 @@ def _faults(contract: Contract, module: str) -> Iterator[tuple[str, str]]:
         elif shape in seen:
             yield at + "/name", f"{tool.name!r} looks like {seen[shape]!r}: they would be mixed up"
         seen.setdefault(shape, tool.name)
+    names = {tool.name for tool in contract.allowed_tools}
+    yield from rule_faults(contract.state_rules, contract.dynamic_prompts, contract.state_summary, names)
 
 
 def _tool_faults(tool: ToolContract, module: str) -> Iterator[tuple[str, str]]:
@@ -150,6 +154,8 @@ def _tool_faults(tool: ToolContract, module: str) -> Iterator[tuple[str, str]]:
     for argument in tool.state_bindings:
         if tool.input_schema is not None and argument not in tool.input_schema.get("properties", {}):
             yield "/state_bindings" + canonical.pointer(argument), "no argument has this name"
+    yield from only_when_faults(tool.only_when)
+    yield from write_faults(tool.state_writes)
 
 
 def _own_faults(tool: ToolContract) -> Iterator[tuple[str, str]]:
@@ -181,16 +187,41 @@ def _published(tool: ToolContract) -> Tool:
     return Tool.model_validate({**body, "approval": required})
 
 
-def catalog_text(module: str, version: str, tools: Iterable[Tool]) -> str:
-    """The canonical text of a catalog: what is stored, and what the fingerprint is of."""
-    body = {"module": module, "version": version, "tools": [tool.model_dump(mode="json") for tool in tools]}
+def catalog_text(
+    module: str, version: str, tools: Iterable[Tool], words: Mapping[str, Any] | None = None
+) -> str:
+    """The canonical text of a catalog: what is stored, and what the fingerprint is of.
+
+    What a contract doesn't say about state isn't in the text either: its fingerprint is that of before.
+    """
+    said = [_said(tool.model_dump(mode="json")) for tool in tools]
+    body = {"module": module, "version": version, "tools": said, **(words or {})}
     return canonical.dumps(body).decode()
 
 
-def make_catalog(module: str, version: str, tools: Iterable[Tool]) -> Catalog:
+def _said(tool: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in tool.items() if value or name not in ("only_when", "state_writes")}
+
+
+def text_of(catalog: Catalog) -> str:
+    """The canonical text of a catalog as it was published."""
+    return catalog_text(catalog.module, catalog.version, catalog.tools, _words(catalog))
+
+
+def _words(said: Contract | Catalog) -> dict[str, Any]:
+    """What it says about state, without what it leaves out."""
+    words = said.model_dump(mode="json", include=set(STATE_WORDS))
+    return {name: value for name, value in words.items() if value}
+
+
+def make_catalog(
+    module: str, version: str, tools: Iterable[Tool], words: Mapping[str, Any] | None = None
+) -> Catalog:
+    """words: state_rules, dynamic_prompts and state_summary, those that aren't empty."""
     tools = tuple(tools)
-    fingerprint = hashlib.sha256(catalog_text(module, version, tools).encode()).hexdigest()
-    return Catalog(fingerprint=fingerprint, module=module, version=version, tools=tools)
+    fingerprint = hashlib.sha256(catalog_text(module, version, tools, words).encode()).hexdigest()
+    body = {"fingerprint": fingerprint, "module": module, "version": version, "tools": tools, **(words or {})}
+    return Catalog.model_validate(body)
 
 
 def read_catalog(fingerprint: str, text: str) -> Catalog:

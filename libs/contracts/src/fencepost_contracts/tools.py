@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, String
 
 from fencepost_contracts.http_tools import HttpCall
 from fencepost_contracts.sources import ToolSource
+from fencepost_contracts.state import DynamicPrompt, OnlyWhen, StateRule, StateWords, StateWrite
 
 FENCE_HEADER: Final = "Fencepost-Fence"  # <run_id>/<lease_owner>/<revision>
 MAX_CALLS: Final = 16  # calls of one model answer; a run's action budget is smaller
@@ -68,15 +69,30 @@ class Tool(Wire):
     state_bindings: dict[str, str] = Field(default_factory=dict)
     source: ToolSource | None = None  # None: our own code in the module's tools/
     http: HttpCall | None = None  # what is sent, where the tool is somebody else's server
+    only_when: OnlyWhen | None = None
+    state_writes: tuple[StateWrite, ...] = ()
 
 
 class Catalog(Wire):
-    """A module's published tools, immutable under `fingerprint` (SHA-256 of its canonical tools)."""
+    """A module's published tools and words about state, immutable under `fingerprint` (of the whole text)."""
 
     fingerprint: str
     module: str
     version: str
     tools: tuple[Tool, ...]
+    state_rules: tuple[StateRule, ...] = ()
+    dynamic_prompts: tuple[DynamicPrompt, ...] = ()
+    state_summary: tuple[str, ...] = ()  # keys that the prompt's summary begins with
+
+    def state_words(self) -> StateWords:
+        """Compiled: keep it, a condition costs some 0.1 ms. Raises CelRefused for a text altered by hand."""
+        return StateWords(
+            self.state_rules,
+            self.dynamic_prompts,
+            {tool.name: tool.only_when for tool in self.tools if tool.only_when is not None},
+            {tool.name: tool.state_writes for tool in self.tools},
+            {tool.name: tool.state_bindings for tool in self.tools},
+        )
 
     def tool(self, name: str) -> Tool | None:
         """By exact name; a look-alike is not found."""

@@ -222,6 +222,9 @@ class Ev(StrEnum):
     EFFECT_COMPENSATING = "effect.compensating"
     EFFECT_COMPENSATED = "effect.compensated"
     EFFECT_DUPLICATED = "effect.duplicated"
+    STATE_CHANGED = "state.changed"
+    STATE_REFUSED = "state.refused"
+    ARTIFACT_LOST = "artifact.lost"
     ERASED = "erased"
 
 

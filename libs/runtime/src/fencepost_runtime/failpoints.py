@@ -103,6 +103,7 @@ FAILPOINTS: Final[Mapping[str, Failpoint]] = _table([
     ("gateway.attempt.before_start", "the fence was right a moment ago: a zombie must not open an attempt"),
     ("gateway.attempt.after_start", "started and dead: unknown for what is outside, again for local"),
     ("gateway.business.before_commit", "business row, completion and event are one transaction"),
+    ("gateway.state.after_write", "what a result writes to the state is in its completing transaction"),
     ("gateway.business.after_commit", "done, the worker has no answer: a repeat returns the stored result"),
     ("reconciler.relay.before_publish", "rows are leased, nothing is sent: another relay takes them"),
     ("reconciler.relay.after_publish", "sent, not marked: sent again, and the claim drops the stale hint"),

@@ -104,6 +104,22 @@ class Client:
     def ledger_summary(self, **filters: Any) -> View:
         return self.get(requests.plain_list("/v1/ledger-entries/summary", **filters))
 
+    def conversation(self, conversation_id: object) -> View:
+        return self.get(requests.conversation(conversation_id))
+
+    def conversation_state(self, conversation_id: object, at: str | None = None) -> View:
+        """The state now, or as it was at an instant (RFC 3339 with its zone)."""
+        return self.get(requests.conversation(conversation_id, "/state", at=at))
+
+    def state_events(self, conversation_id: object, key: str | None = None) -> Iterator[View]:
+        """Every change of the state, oldest first, page by page."""
+        after = 0
+        while page := self.page(
+            requests.conversation(conversation_id, "/state/events", key=key, after=after, limit=200)
+        ).items:
+            yield from page
+            after = page[-1]["seq"]
+
     def modules(self) -> Page:
         return self.page(requests.plain_list("/v1/modules"))
 

@@ -55,6 +55,12 @@ def run_events(run_id: object, after: int = 0, limit: int = 200) -> Request:
     return Request("GET", f"/v1/runs/{_id(run_id)}/events", params={"after": after, "limit": limit})
 
 
+def conversation(conversation_id: object, part: str = "", **params: Any) -> Request:
+    """A conversation, or a part of it: `/state`, `/state/events`, `/messages`."""
+    given = {name: value for name, value in params.items() if value is not None}
+    return Request("GET", f"/v1/conversations/{_id(conversation_id)}{part}", params=given)
+
+
 def get_interrupt(interrupt_id: object) -> Request:
     return Request("GET", f"/v1/interrupts/{_id(interrupt_id)}")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -64,14 +64,6 @@ async def surroundings(tx: Tx, run_id: UUID) -> Surroundings:
         created_at=row["created_at"],
         now=row["now"],
     )
-
-
-async def state_values(tx: Tx, run_id: UUID, keys: Sequence[str]) -> dict[str, Any]:
-    """Present values of the conversation's state, for the keys it has."""
-    if not keys:
-        return {}
-    rows = await tx.rows("state_values", run_id=run_id, keys=list(keys))
-    return {row["key"]: row["value"] for row in rows}
 
 
 def to_action(row: RowMapping) -> Action:

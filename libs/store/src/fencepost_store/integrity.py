@@ -52,6 +52,9 @@ SQL_CHECKS: Final[Mapping[str, str]] = MappingProxyType(
         "i22_open_attempts_are_named": "I22",
         "i27_tenants_agree": "I27",
         "i31_fired_once": "I31",
+        "i11_state_log_is_whole": "I11",
+        "i11_state_is_its_fold": "I11",
+        "i11_state_change_has_its_event": "I11",
         "conversation_holder_is_at_work": "I08",
         "conversation_is_in_order": "I21",
     }

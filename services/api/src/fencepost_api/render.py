@@ -139,6 +139,12 @@ def message(row: Row) -> dict[str, Any]:
     )
 
 
+def state_event(row: Row) -> dict[str, Any]:
+    names = ("seq", "key", "operation", "existed", "exists", "source", "event_id", "run_id", "trace_id")
+    told = picked(row, names)
+    return {**told, "old": row["old_value"], "new": row["new_value"], "at": utc(row["at"])}
+
+
 def uuid_or_none(value: object) -> UUID | None:
     try:
         return UUID(str(value))

@@ -46,7 +46,7 @@ def make_app(gateway: Gateway, secret: str, checks: Mapping[str, Check]) -> Fast
         response.headers[REQUEST_ID_HEADER] = identity
         return response
 
-    _probes(app, checks)
+    _probes(app, checks, gateway)
     _catalogs(app, gateway)
     _actions(app, gateway)
     return app
@@ -79,7 +79,7 @@ def _json(model: BaseModel, status: int = 200, headers: Mapping[str, str] | None
     return Response(model.model_dump_json(), status, told, "application/json")
 
 
-def _probes(app: FastAPI, checks: Mapping[str, Check]) -> None:
+def _probes(app: FastAPI, checks: Mapping[str, Check], gateway: Gateway) -> None:
     @app.get("/healthz")
     async def healthz() -> Any:
         return {"status": "ok"}
@@ -88,7 +88,10 @@ def _probes(app: FastAPI, checks: Mapping[str, Check]) -> None:
     async def readyz() -> Response:
         verdicts = await run_checks(checks)
         ready = all(verdict == "ok" for verdict in verdicts.values())
-        body = {"status": "ok" if ready else "not ready", "checks": verdicts}
+        body: dict[str, Any] = {"status": "ok" if ready else "not ready", "checks": verdicts}
+        if gateway.catalogs.refused:  # served all the same, by the contract that was in force before
+            body["contracts_refused"] = {name: list(why) for name, why in gateway.catalogs.refused.items()}
+            body["status"] = "degraded" if ready else "not ready"
         return JSONResponse(body, 200 if ready else 503)
 
 

@@ -44,7 +44,7 @@ def accept_calls(
     """All calls, or CallsRefused with every reason.
 
     faults: by position, what was wrong with the raw JSON of a call's arguments. state: the conversation's
-    present values of the keys that tools are bound to.
+    present state; it may be empty where no called tool is judged by it.
     """
     accepted: list[Accepted] = []
     refusals: list[Refusal] = []
@@ -56,12 +56,6 @@ def accept_calls(
     if refusals:
         raise CallsRefused(refusals)
     return accepted
-
-
-def bound_keys(calls: Sequence[PrepareCall], bound: Compiled) -> list[str]:
-    """State keys that the called tools are bound to."""
-    tools = filter(None, (bound.catalog.tool(call.tool) for call in calls))
-    return sorted({key for tool in tools for key in tool.state_bindings.values()})
 
 
 def refusal(call: PrepareCall, code: RefusalCode, detail: str, pointer: str = "") -> Refusal:
@@ -94,7 +88,8 @@ def _refusals(
         yield refusal(call, "arguments_invalid", fault.detail, fault.pointer)
     if not faults and not identity:
         yield from _by_schema(call, tool, bound)
-        yield from _by_state(call, tool, state)
+        for place, why in bound.words.refusals(tool.name, call.arguments, state):
+            yield refusal(call, "state_binding", why, place)
 
 
 def _unknown(call: PrepareCall, bound: Compiled) -> Refusal:
@@ -111,17 +106,6 @@ def _by_schema(call: PrepareCall, tool: Tool, bound: Compiled) -> Iterator[Refus
         return
     for fault in bound.inputs[tool.name].faults(call.arguments):
         yield refusal(call, "arguments_invalid", fault.detail, fault.pointer)
-
-
-def _by_state(call: PrepareCall, tool: Tool, state: Mapping[str, Any]) -> Iterator[Refusal]:
-    for argument, key in tool.state_bindings.items():
-        if argument not in call.arguments:
-            continue
-        place = canonical.pointer(argument)
-        if key not in state:
-            yield refusal(call, "state_binding", f"the conversation has no {key} yet", place)
-        elif state[key] != call.arguments[argument]:
-            yield refusal(call, "state_binding", f"it has to be the conversation's {key}", place)
 
 
 def _accepted(call: PrepareCall, bound: Compiled) -> Accepted:

@@ -20,13 +20,14 @@ from fencepost_contracts.loader import (
     ContractFault,
     ContractRefused,
     LoadedModule,
-    catalog_text,
     discover_modules,
     load_module,
     read_catalog,
+    text_of,
 )
 from fencepost_contracts.modules import ModuleFolder
 from fencepost_contracts.schema import Schema
+from fencepost_contracts.state import StateWords
 from fencepost_contracts.tools import Catalog
 from fencepost_domain.errors import Conflict, NotFound, Tampered
 from fencepost_runtime.logging import get_logger
@@ -56,6 +57,10 @@ class Compiled:
     @cached_property
     def outputs(self) -> dict[str, Schema]:
         return {tool.name: Schema(tool.output_schema) for tool in self.catalog.tools}
+
+    @cached_property
+    def words(self) -> StateWords:
+        return self.catalog.state_words()
 
 
 class Catalogs:
@@ -188,7 +193,7 @@ async def _publish(tx: Tx, catalog: Catalog) -> bool:
         fingerprint=catalog.fingerprint,
         module=catalog.module,
         version=catalog.version,
-        body=catalog_text(catalog.module, catalog.version, catalog.tools),
+        body=text_of(catalog),
     )
 
 

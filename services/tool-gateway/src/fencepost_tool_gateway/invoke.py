@@ -31,6 +31,7 @@ from fencepost_store.record import record
 from fencepost_store.runs import lock_run
 from fencepost_store.transaction import Tx
 
+from fencepost_tool_gateway.conversation_state import hold_state, write_result
 from fencepost_tool_gateway.execute import ToolFailed, observe, run_local, tell_failure
 from fencepost_tool_gateway.gateway import Gateway
 from fencepost_tool_gateway.judge import Authorised, authorise, look, to_answer
@@ -89,6 +90,7 @@ async def _attempt(
     if not isinstance(may, Authorised):
         return may
     await _open(gateway, tx, may)
+    await hold_state(tx, may.run, may.bound.words, may.action.tool, may.call.arguments)
     outcome = await produce(tx, may)
     await _settle(gateway, tx, fence, may, outcome)
     await ahit("gateway.business.before_commit")
@@ -116,7 +118,18 @@ async def _settle(gateway: Gateway, tx: Tx, fence: Fence, may: Authorised, outco
         raise Conflict("reconcile", "the attempt was settled by another")
     await store.end_action(tx, action, _STATUS[outcome.state])
     event = NewEvent(tx.ids.uuid7(), _EVENT[outcome.state], _told(action, outcome), gateway.actor)
-    await record(tx, may.run, Decision(None, events=(event,), fence=fence, fence_kind=FenceKind.START))
+    events = [event, *await _written(gateway, tx, may, outcome)]
+    await record(tx, may.run, Decision(None, events=tuple(events), fence=fence, fence_kind=FenceKind.START))
+
+
+async def _written(gateway: Gateway, tx: Tx, may: Authorised, outcome: Outcome) -> list[NewEvent]:
+    """What a completed call writes to the conversation's state, in the transaction that completes it."""
+    if outcome.state is not EffectState.COMPLETED:
+        return []
+    tool, words, arguments = may.action.tool, may.bound.words, may.call.arguments
+    return await write_result(
+        tx, may.run, words, tool, may.action.effect_class, arguments, outcome.result, gateway.actor
+    )
 
 
 def _told(action: Action, outcome: Outcome) -> dict[str, Any]:

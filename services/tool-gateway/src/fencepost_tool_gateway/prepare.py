@@ -29,7 +29,8 @@ from fencepost_store.record import record
 from fencepost_store.runs import lock_run
 from fencepost_store.transaction import Tx
 
-from fencepost_tool_gateway.authorize import Accepted, accept_calls, bound_keys, refusal
+from fencepost_tool_gateway.authorize import Accepted, accept_calls, refusal
+from fencepost_tool_gateway.conversation_state import state_for
 from fencepost_tool_gateway.drafts import Planned, new_action, to_dry, to_wire, told_of
 from fencepost_tool_gateway.execute import Guarded, ToolFailed, tell_failure
 from fencepost_tool_gateway.executors.port import Call, Executor
@@ -80,7 +81,7 @@ async def _plan(
 ) -> list[Planned]:
     bound = await gateway.catalogs.bound(tx, around, run.module)
     executor = gateway.catalogs.executor
-    state = await store.state_values(tx, run.id, bound_keys(request.calls, bound))
+    state = await state_for(tx, run, request.calls, bound)
     accepted = accept_calls(request.calls, faults, run, bound, executor, state)
     planned, refusals = [], []
     for one in accepted:

@@ -21,6 +21,7 @@ from fencepost_runtime.failpoints import ahit
 from fencepost_store import bindings
 from fencepost_store.record import record
 from fencepost_store.runs import lock_run
+from fencepost_store.state import present_state
 from fencepost_store.transaction import Store
 
 from fencepost_worker.deltas import DeltaSender
@@ -104,6 +105,13 @@ class RunPorts:
         if self.held.claim.said <= 1:
             return ()
         return await history(self.store, self.held.claim.run)
+
+    async def conversation_state(self, *, acted: bool) -> Mapping[str, Any]:
+        """Not looked for where only the request was said: the first run's calls write the first state."""
+        if self.held.claim.said <= 1 and not acted:
+            return {}
+        async with self.store.transaction() as tx:
+            return (await present_state(tx, self.held.claim.run.conversation_id)).values
 
     async def prepare(self, calls: Sequence[PrepareCall]) -> PrepareAnswer:
         self.held.usage = None

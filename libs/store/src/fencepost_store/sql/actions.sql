@@ -27,17 +27,6 @@ SELECT id, tenant_id, user_id, roles, module, mode, status, waiting_on, stop, pa
   FROM agent.runs
  WHERE id = :run_id;
 
--- state_values --
--- Why: what a contract binds a tool's arguments to.
--- Locks: none.  Clock: none.
--- Result: key and its present value, for those of the keys that the conversation has.
-SELECT DISTINCT ON (e.key) e.key, e.new_value AS value
-  FROM agent.state_events e
-  JOIN agent.runs r ON r.conversation_id = e.conversation_id
- WHERE r.id = :run_id
-   AND e.key = ANY (:keys)
- ORDER BY e.key, e.seq DESC;
-
 -- actions_at --
 -- Why: all preparations of an index, the newest first.
 -- Locks: none, or what the caller holds (the run's row).  Clock: none.

@@ -6,13 +6,14 @@ The model decides meaning, code decides power: the mode is decided here from wha
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, Final
 
 from fencepost_domain.errors import Invalid
 from fencepost_domain.vocabulary import InterruptKind, Reason
 
 from fencepost_worker.flow.state import FRESH, Patch, State, fail
+from fencepost_worker.flow.state_words import NOTHING_KNOWN, Known, known_state
 from fencepost_worker.flow.step import Facts, Question, Step
 from fencepost_worker.models.control import ASK, CONTROL, HAND_OVER, RESPOND, control_specs
 from fencepost_worker.models.guard import Refusal, check_calls
@@ -41,9 +42,11 @@ async def supervisor(state: State, step: Step) -> Patch:
 async def module_agent(state: State, step: Step) -> Patch:
     """One model call with the exact catalog and the control tools; what came back decides the route."""
     facts = step.facts
-    tools = tool_specs(facts, acted=bool(state["actions"]))
+    known = await known_state(facts, state, step)
+    tools = tool_specs(facts, acted=bool(state["actions"]), off=known.off or ())
     context = model_context(facts, state)
-    messages = [Message("system", system_prompt(context)), *await step.history(), Message("user", facts.text)]
+    prompt = Message("system", system_prompt(context, known.added))
+    messages = [prompt, *await step.history(), Message("user", facts.text)]
     messages += _asked_and_answered(state["answers"]) + _exchanges(state["exchanges"])
     try:
         answer = await step.ask_model(context, paired(messages), tools, state["message_id"])
@@ -53,13 +56,18 @@ async def module_agent(state: State, step: Step) -> Patch:
         if error.retryable:
             raise
         return fail(Reason.MODEL_FAILED, error.code, error.detail)
-    return decide_reply(state, answer, tools, facts)
+    return decide_reply(state, answer, tools, facts, known)
 
 
-def decide_reply(state: State, answer: Answer, tools: Sequence[ToolSpec], facts: Facts) -> Patch:
+def decide_reply(
+    state: State, answer: Answer, tools: Sequence[ToolSpec], facts: Facts, known: Known = NOTHING_KNOWN
+) -> Patch:
     """What an answer means for the run. Nothing is done yet, and nothing of a refused answer is kept."""
     calls = _renamed(answer.calls, state["re_asks"], len(state["answers"]))
-    refusals = [r.to_json() | {"call_id": r.call_id} for r in check_calls(calls, tools)]
+    refusals = known.refusals(calls)
+    closed = {refusal["call_id"] for refusal in refusals}
+    checked = check_calls([call for call in calls if call.id not in closed], tools)
+    refusals += [r.to_json() | {"call_id": r.call_id} for r in checked]
     refusals += _limits(calls, state, facts)
     if not refusals and not calls and not answer.text.strip():
         refusals = [_refusal("", "empty_answer", "the answer was empty: answer, ask, or call a tool")]
@@ -190,9 +198,11 @@ async def hand_over(state: State, step: Step) -> Patch:
     return {"route": "end", "ending": {"reroute": target}}
 
 
-def tool_specs(facts: Facts, *, acted: bool) -> tuple[ToolSpec, ...]:
-    """The exact catalog of the bound fingerprint, and the control tools."""
-    tools = facts.catalog.tools if facts.catalog is not None else ()
+def tool_specs(facts: Facts, *, acted: bool, off: Container[str] = ()) -> tuple[ToolSpec, ...]:
+    """The exact catalog of the bound fingerprint without what the state switches off, and control tools."""
+    tools = (
+        [tool for tool in facts.catalog.tools if tool.name not in off] if facts.catalog is not None else []
+    )
     specs = tuple(ToolSpec(tool.name, tool.description, tool.input_schema) for tool in tools)
     others = tuple(name for name in facts.modules if name != facts.module)
     return (*specs, *control_specs(modules=others, may_hand_over=not (facts.rerouted or acted)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from fencepost_worker.models.port import ModelContext
@@ -23,8 +24,9 @@ _HAND_OVER: Final = (
 )
 
 
-def system_prompt(context: ModelContext) -> str:
-    return _RULES.format(
+def system_prompt(context: ModelContext, added: Sequence[str] = ()) -> str:
+    """added: lines about the conversation's state, each a paragraph at the end."""
+    rules = _RULES.format(
         module=context.module,
         locale=context.locale,
         hand_over=_HAND_OVER if context.may_hand_over and len(context.modules) > 1 else "",
@@ -32,6 +34,7 @@ def system_prompt(context: ModelContext) -> str:
         zone=context.zone or "not known: ask for it before you set a time",
         currency=context.currency,
     )
+    return "\n".join([rules, *added])
 
 
 def _local(context: ModelContext) -> str:

@@ -49,6 +49,9 @@ class LangGraphStep:
     async def history(self) -> tuple[Message, ...]:
         return await self.context.ports.history()
 
+    async def conversation_state(self, *, acted: bool) -> Mapping[str, Any]:
+        return await self.context.ports.conversation_state(acted=acted)
+
     async def prepare(self, calls: Sequence[PrepareCall]) -> PrepareAnswer:
         return await self.context.ports.prepare(calls)
 

@@ -1,0 +1,46 @@
+-- Each statement returns what breaks its invariant as (subject, detail), none when it holds; as integrity.sql.
+
+-- i11_state_log_is_whole --
+-- Why: I11. No change of a conversation's state is lost: numbers without a gap, each old value the one before.
+-- Locks: none.  Clock: none.
+-- Result: conversations and changes that break it.
+SELECT 'state of conversation ' || h.conversation_id AS subject,
+       'its head is at change ' || h.seq || ', its log has ' || count(e.seq) || ' up to ' || coalesce(max(e.seq), 0) AS detail
+  FROM agent.state_heads h
+  LEFT JOIN agent.state_events e ON e.conversation_id = h.conversation_id
+ GROUP BY h.conversation_id, h.seq
+HAVING h.seq <> count(e.seq) OR h.seq <> coalesce(max(e.seq), 0)
+UNION ALL
+SELECT 'state of conversation ' || t.conversation_id, 'change ' || t.seq || ' of ' || t.key || ' does not follow the one before it'
+  FROM (SELECT conversation_id, seq, key, old_value, at,
+               lag(new_value) OVER (PARTITION BY conversation_id, key ORDER BY seq) AS previous,
+               lag(at) OVER (PARTITION BY conversation_id ORDER BY seq) AS earlier
+          FROM agent.state_events) AS t
+ WHERE t.old_value IS DISTINCT FROM t.previous
+    OR t.at < t.earlier;
+
+-- i11_state_is_its_fold --
+-- Why: what prompts and conditions read is what the log says.
+-- Locks: none.  Clock: none.
+-- Result: heads and snapshots that differ from the fold of the changes up to them.
+SELECT 'state of conversation ' || k.conversation_id AS subject, k.what || ' at change ' || k.seq || ' is not the fold of the log' AS detail
+  FROM (SELECT 'its head' AS what, conversation_id, seq, body FROM agent.state_heads
+        UNION ALL SELECT 'its snapshot', conversation_id, seq, body FROM agent.state_snapshots) AS k
+ WHERE k.body IS DISTINCT FROM
+       (SELECT coalesce(jsonb_object_agg(l.key, l.new_value) FILTER (WHERE l.new_value IS NOT NULL), '{}')
+          FROM (SELECT DISTINCT ON (e.key) e.key, e.new_value
+                  FROM agent.state_events e
+                 WHERE e.conversation_id = k.conversation_id AND e.seq <= k.seq
+                 ORDER BY e.key, e.seq DESC) AS l);
+
+-- i11_state_change_has_its_event --
+-- Why: I11. A call's change of state is told by an event of its run, in the same transaction.
+-- Locks: none.  Clock: none.
+-- Result: runs whose calls changed a state without one.
+SELECT DISTINCT 'run ' || s.run_id AS subject, 'its calls changed a state and no event tells it' AS detail
+  FROM agent.state_events s
+ WHERE s.run_id IS NOT NULL
+   AND s.source LIKE 'tool:%'
+   AND NOT EXISTS (SELECT FROM agent.run_events e WHERE e.run_id = s.run_id AND e.type = 'state.changed')
+   AND NOT EXISTS (SELECT FROM agent.chain_anchors a JOIN agent.runs r ON r.id = a.run_id
+                    WHERE a.run_id = s.run_id AND a.seq = r.event_seq);

@@ -1,0 +1,102 @@
+-- make_state_head --
+-- Why: a conversation's first change needs a row to lock; concurrent firsts meet on its key.
+-- Locks: the key's index entry.  Clock: database.
+-- Result: none.
+INSERT INTO agent.state_heads (conversation_id, tenant_id)
+VALUES (:conversation_id, :tenant_id)
+ON CONFLICT (conversation_id) DO NOTHING;
+
+-- lock_state_head --
+-- Why: every change is computed from the value that is there, so two writers are one after the other.
+-- Locks: the head's row, FOR NO KEY UPDATE, after its run's, action's and attempt's.  Clock: database, above the lock.
+-- Result: the present state, or no row before the first change.
+WITH held AS MATERIALIZED (
+    SELECT conversation_id, tenant_id, seq, at, body, snapshot_seq, snapshot_at
+      FROM agent.state_heads
+     WHERE conversation_id = :conversation_id
+       FOR NO KEY UPDATE
+)
+SELECT held.*, greatest(held.at, clock_timestamp()) AS now FROM held;
+
+-- write_state --
+-- Why: changes, the state they lead to and, when it is due, a snapshot of it are one statement.
+-- Locks: the head's row, held.  Clock: the instant read above its lock, never before that of the last change.
+-- Result: the head's new seq, or no row when the head isn't what the changes were computed from.
+WITH moved AS (
+    UPDATE agent.state_heads
+       SET seq = seq + cardinality(CAST(:keys AS text[])),
+           at = CAST(:at AS timestamptz),
+           body = CAST(:body AS jsonb),
+           snapshot_seq = CASE WHEN :snapshot THEN seq + cardinality(CAST(:keys AS text[])) ELSE snapshot_seq END,
+           snapshot_at = CASE WHEN :snapshot OR (seq = 0) THEN CAST(:at AS timestamptz) ELSE snapshot_at END
+     WHERE conversation_id = :conversation_id
+       AND seq = :seq
+    RETURNING seq, tenant_id
+), told AS (
+    INSERT INTO agent.state_events (conversation_id, seq, tenant_id, key, old_value, new_value, operation, source,
+                                    event_id, run_id, trace_id, at)
+    SELECT :conversation_id, :seq + c.place, m.tenant_id, c.key, CAST(c.old AS jsonb), CAST(c.new AS jsonb), c.operation,
+           :source, c.event_id, CAST(:run_id AS uuid), CAST(:trace_id AS text), CAST(:at AS timestamptz)
+      FROM unnest(CAST(:keys AS text[]), CAST(:olds AS text[]), CAST(:news AS text[]), CAST(:operations AS text[]),
+                  CAST(:event_ids AS uuid[])) WITH ORDINALITY AS c (key, old, new, operation, event_id, place)
+      CROSS JOIN moved m
+), kept AS (
+    INSERT INTO agent.state_snapshots (conversation_id, seq, tenant_id, body, at)
+    SELECT :conversation_id, m.seq, m.tenant_id, CAST(:body AS jsonb), CAST(:at AS timestamptz)
+      FROM moved m
+     WHERE :snapshot
+)
+SELECT seq FROM moved;
+
+-- present_state --
+-- Why: what prompts and conditions are made of; one row by its key.
+-- Locks: none.  Clock: none.
+-- Result: the present state, or no row before the first change.
+SELECT seq, at, body FROM agent.state_heads WHERE conversation_id = :conversation_id;
+
+-- state_at --
+-- Why: the state at any instant: the last snapshot before it, and the changes between that and the next one.
+-- Locks: none.  Clock: none.
+-- Result: one row: the snapshot (seq 0 and an empty body where there is none), and for each key changed since its last
+-- change up to the instant. The changes are bounded by both snapshots' numbers, so at most one interval is read.
+WITH before AS MATERIALIZED (
+    SELECT seq, body
+      FROM agent.state_snapshots
+     WHERE conversation_id = :conversation_id AND at <= CAST(:at AS timestamptz)
+     ORDER BY at DESC, seq DESC
+     LIMIT 1
+), following AS MATERIALIZED (
+    SELECT seq
+      FROM agent.state_snapshots
+     WHERE conversation_id = :conversation_id AND at > CAST(:at AS timestamptz)
+     ORDER BY at, seq
+     LIMIT 1
+), since AS (
+    SELECT e.seq, e.key, e.new_value, e.at
+      FROM agent.state_events e
+     WHERE e.conversation_id = :conversation_id
+       AND e.seq > coalesce((SELECT seq FROM before), 0)
+       AND e.seq <= coalesce((SELECT seq FROM following), 9223372036854775807)
+       AND e.at <= CAST(:at AS timestamptz)
+), last AS (
+    SELECT DISTINCT ON (key) key, new_value FROM since ORDER BY key, seq DESC
+)
+SELECT coalesce((SELECT seq FROM before), 0) AS snapshot_seq,
+       coalesce((SELECT body FROM before), '{}') AS body,
+       coalesce((SELECT max(seq) FROM since), (SELECT seq FROM before), 0) AS seq,
+       (SELECT max(at) FROM since) AS at,
+       coalesce((SELECT jsonb_object_agg(key, new_value) FROM last WHERE new_value IS NOT NULL), '{}') AS changed,
+       coalesce((SELECT array_agg(key) FROM last WHERE new_value IS NULL), '{}') AS gone;
+
+-- state_events --
+-- Why: a page of a conversation's changes, in order.
+-- Locks: none.  Clock: none.
+-- Result: changes after `after`, of one key where it is named.
+SELECT seq, key, old_value, new_value, old_value IS NOT NULL AS existed, new_value IS NOT NULL AS exists, operation,
+       source, event_id, run_id, trace_id, at
+  FROM agent.state_events
+ WHERE conversation_id = :conversation_id
+   AND seq > :after
+   AND (CAST(:key AS text) IS NULL OR key = :key)
+ ORDER BY seq
+ LIMIT :limit;
