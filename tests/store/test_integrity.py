@@ -74,6 +74,12 @@ PLANTS: Mapping[str, Sequence[str]] = {
     "i13_rejected_is_never_tried": [
         "UPDATE agent.actions SET status = 'rejected' WHERE run_id = %(succeeded)s"
     ],
+    "i15_gate_let_it_through": [
+        "UPDATE agent.runs SET revision = 3 WHERE id = %(running)s",
+        "INSERT INTO agent.effect_attempts (effect_key, attempt, run_id, tenant_id, executor_boot, state,"
+        " request, attempt_ends_at) SELECT 'k', 1, id, tenant_id, 'b', 'unknown', '', now()"
+        " FROM agent.runs WHERE id = %(running)s",
+    ],
     "i16_bound_versions_exist": ["DELETE FROM agent.manifests"],
     "i17_asked_once": [
         "ALTER TABLE agent.interrupts DROP CONSTRAINT interrupts_asked_once",

@@ -19,9 +19,10 @@ import rfc8785
 from fencepost_domain.action import Action
 from fencepost_domain.decision import Decision, Finalization, FinalMessage, NewEvent
 from fencepost_domain.endings import decide_finalize, decide_stop, stopped
-from fencepost_domain.fence import Fence
+from fencepost_domain.fence import Fence, FenceKind
 from fencepost_domain.interrupt import decide_resolution
 from fencepost_domain.lease import owner_of
+from fencepost_domain.recovery import FIRST_REVISION
 from fencepost_domain.vocabulary import (
     ActionStatus,
     EffectClass,
@@ -43,6 +44,7 @@ from fencepost_store.integrity import check_invariants
 from fencepost_store.integrity_chain import Violation
 from fencepost_store.record import Recorded, record
 from fencepost_store.runs import NewRun, create_run, lock_run, settled
+from fencepost_store.settings_store import see_principal
 from fencepost_store.transaction import Store
 
 from tests.support.postgres import Database
@@ -89,6 +91,7 @@ class Lives:
             **more,
         )
         async with self.api.transaction(tenant) as tx:
+            await see_principal(tx, user, frozenset(new.roles))
             return (await create_run(tx, new)).run_id
 
     async def claim(
@@ -100,9 +103,11 @@ class Lives:
         module: str = MODULE,
         versions: Sequence[str] = (),
         nonce: UUID | None = None,
+        gated: bool = True,
     ) -> list[Claim]:
+        """gated: as after the recovery gate's yes, where a run was claimed before."""
         async with self.worker.transaction() as tx:
-            return await claim(
+            claims = await claim(
                 tx,
                 module=module,
                 versions=versions,
@@ -111,6 +116,14 @@ class Lives:
                 limit=limit,
                 nonce=nonce or uuid4(),
             )
+        for one in claims:
+            if gated and one.run.revision > FIRST_REVISION and lease > AT_ONCE:
+                async with self.worker.transaction() as tx:
+                    through = Decision(
+                        None, sets={"gate_revision": True}, fence=one.fence, fence_kind=FenceKind.RECORD
+                    )
+                    await record(tx, one.run, through)
+        return claims
 
     async def claimed(self, *, owner: str = OWNER, lease: timedelta = LEASE, **more: Any) -> Claim:
         """A new run, claimed. Claims whatever else is due as well."""

@@ -18,6 +18,7 @@ from fencepost_store.checkpoints import GroupConnection
 from fencepost_store.claims import Claim, claim
 from fencepost_store.engine import make_engine
 from fencepost_store.runs import NewRun, create_run
+from fencepost_store.settings_store import see_principal
 from fencepost_store.transaction import Store
 from fencepost_worker.engine.langgraph.writer import GroupWriter
 
@@ -69,6 +70,7 @@ class Runs:
         )
         async with self.api.transaction(tenant_id) as tx:
             await create_run(tx, new)
+            await see_principal(tx, new.user_id, frozenset(new.roles))
         return new.id
 
     async def claimed(self, run_id: UUID, **more: Any) -> Claim:

@@ -205,6 +205,18 @@ async def test_i22_after_the_cancels_commit_no_attempt_is_opened(served: Served)
     assert await served.attempts() == 0 and await served.count("app.reminders") == 0
 
 
+@pytest.mark.parametrize("said", [None, 1])
+async def test_i15_a_commit_needs_the_gates_yes_for_this_revision(served: Served, said: int | None) -> None:
+    """No answer, or one for an earlier claim, lets nothing start; the yes for this one does."""
+    held, action = await served.ready(CREATE, REMINDER)
+    assert held.run.revision > 1
+    await served.lives.sql("UPDATE agent.runs SET gate_revision = %s WHERE id = %s", said, held.run.id)
+    assert code(await served.commit(held, action)) == "fence_lost"
+    assert await served.attempts() == 0
+    await served.lives.sql("UPDATE agent.runs SET gate_revision = revision WHERE id = %s", held.run.id)
+    assert (await served.commit(held, action)).json()["state"] == "completed"
+
+
 async def test_after_the_deadline_nothing_is_started(served: Served) -> None:
     held, action = await served.ready(CREATE, REMINDER, deadline=timedelta(hours=1))
     await served.lives.age("agent.runs", "deadline_at", "id = %s", held.run.id)

@@ -73,6 +73,8 @@ FAILPOINTS: Final[Mapping[str, Failpoint]] = _table([
     ("worker.claim.after_commit", "claimed and dead at once: the lease must bring the run back"),
     ("worker.bind.before_commit", "claimed and bound in one transaction: neither remains"),
     ("worker.bind.after_commit", "bound for good: the next claim goes on with the same versions"),
+    ("worker.gate.before_commit", "claimed and not let through: the next claim's gate judges anew"),
+    ("worker.gate.after_commit", "let through under this revision only: the next one needs its own yes"),
     ("worker.node.before_start", "the start fence was passed and then time went by"),
     ("worker.model.before_send", "the attempt is written, nothing was sent: one more attempt, one bill"),
     ("worker.model.before_settle", "answered and not stored: an answer nobody acted on may be asked again"),

@@ -23,7 +23,7 @@ class Surroundings:
     """Of a run, besides its control columns. catalog_fp None: not bound yet.
 
     catalog_intact: the published text still hashes to its fingerprint; None: it isn't published.
-    settings: the tenant's body.
+    settings: the tenant's body. gate_revision: the revision the recovery gate let through last.
     """
 
     currency: str
@@ -33,6 +33,7 @@ class Surroundings:
     catalog_revoked: bool
     settings: Mapping[str, Any]
     created_at: datetime
+    gate_revision: int | None
     now: datetime
 
 
@@ -62,6 +63,7 @@ async def surroundings(tx: Tx, run_id: UUID) -> Surroundings:
         catalog_revoked=bool(row["catalog_revoked"]),
         settings=row["settings"] or {},
         created_at=row["created_at"],
+        gate_revision=row["gate_revision"],
         now=row["now"],
     )
 

@@ -91,15 +91,6 @@ async def bind(tx: Tx, run: Run, fence: Fence, versions: Versions) -> Recorded:
     return await record(tx, run, decision)
 
 
-async def note_recovery(tx: Tx, run: Run, fence: Fence, checks: list[dict[str, str]]) -> Recorded:
-    """Tell the log what a run was looked at for before it went on, an event a check. `run` is as claimed.
-
-    Raises FenceLost.
-    """
-    events = tuple(NewEvent(tx.ids.uuid7(), Ev.RECOVERY_CHECKED, check) for check in checks)
-    return await record(tx, run, Decision(None, events=events, fence=fence, fence_kind=FenceKind.RECORD))
-
-
 async def asked(tx: Tx, run_id: UUID, kind: str, index: int, n: int) -> RowMapping | None:
     """What became of a question: id, status, resolution, resolved_by; None when it was never asked."""
     return await tx.row("asked_interrupt", run_id=run_id, kind=kind, index=index, n=n)

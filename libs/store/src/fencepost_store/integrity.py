@@ -44,6 +44,7 @@ SQL_CHECKS: Final[Mapping[str, str]] = MappingProxyType(
         "i11_completion_has_its_event": "I11",
         "i12_attempt_was_approved": "I12",
         "i13_rejected_is_never_tried": "I13",
+        "i15_gate_let_it_through": "I15",
         "i16_bound_versions_exist": "I16",
         "i17_asked_once": "I17",
         "i17_end_asks_nothing": "I17",

@@ -47,6 +47,7 @@ SETTABLE: Final[Mapping[str, str]] = {
     "drain_from": "drain_until = passed.at + interval '30 seconds'",
     "wake": "wakes = r.wakes + 1",
     "progress": "r.progress + 1",
+    "gate_revision": "r.revision",  # the recovery gate lets this revision start something new
 }  # fmt: skip
 
 

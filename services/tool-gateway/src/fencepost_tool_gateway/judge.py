@@ -13,6 +13,7 @@ from fencepost_contracts.tools import CommitAnswer, CommitRequest, InProgress, T
 from fencepost_domain.action import Action, Approval, check_commit
 from fencepost_domain.errors import Conflict, NotFound
 from fencepost_domain.fence import Fence
+from fencepost_domain.recovery import check_gate
 from fencepost_domain.run import Run
 from fencepost_domain.vocabulary import EffectState
 from fencepost_store import actions as store
@@ -79,6 +80,7 @@ async def _judged(
 ) -> Authorised:
     tokens.verify(gateway.keys, action, run.user_id)
     around = await store.surroundings(tx, run.id)
+    check_gate(run, around.gate_revision)
     check_commit(
         action,
         approval,

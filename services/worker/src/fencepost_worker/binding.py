@@ -89,12 +89,12 @@ class Binder:
     ) -> Bound | Broken | Deferred:
         """The run's versions: chosen and recorded at its first claim, then the same for ever.
 
-        stored: they were recorded with the claim, and read with it; nothing more is asked for a fresh run.
+        stored: they were recorded with the claim, or before, and read with it; nothing more is asked.
         Broken when stored content was revoked, altered or is gone; Deferred while there is no catalog yet.
         """
         published = await self._published()
         versions = versions_of(claim)
-        if stored is not None and claim.run.graph_version and not claim.run.progress:
+        if stored is not None and claim.run.graph_version:
             return self._checked(versions, stored, published)
         if not claim.run.graph_version:
             offered = await self.offered(claim.run.module)
@@ -106,9 +106,6 @@ class Binder:
                 await bindings.bind(tx, claim.run, claim.fence, versions)
                 await ahit("worker.bind.before_commit")
             bound = self._checked(versions, await bindings.load(tx, versions), published)
-            if claim.run.progress:
-                checks = await _recovery_checks(tx, claim, bound)
-                await bindings.note_recovery(tx, claim.run, claim.fence, checks)
         if not claim.run.graph_version:
             await ahit("worker.bind.after_commit")
         return bound
@@ -157,26 +154,3 @@ def _parsed(graph: Stored, manifest: Stored, catalog_fp: str, catalog: Stored) -
 
 def versions_of(claim: Claim) -> Versions:
     return Versions(claim.run.graph_version, claim.manifest_fp or "", claim.catalog_fp or "")
-
-
-async def _recovery_checks(tx: Tx, claim: Claim, bound: Bound | Broken) -> list[dict[str, str]]:
-    """What a run that was checkpointed before is looked at for, before it goes on: `ok`, `wait` or `stop`.
-
-    Unpaired calls need no look here: every request is paired when it is made (I18).
-    """
-    unsettled = (await bindings.ending_facts(tx, claim.run.id)).unsettled
-    broken = bound if isinstance(bound, Broken) else None
-    return [
-        {
-            "check": "binding",
-            "answer": "stop" if broken else "ok",
-            "detail": broken.code
-            if broken
-            else "graph, manifest and catalog hash to what the run is bound to",
-        },
-        {
-            "check": "effects",
-            "answer": "wait" if unsettled else "ok",
-            "detail": f"{len(unsettled)} unsettled",
-        },
-    ]

@@ -42,7 +42,7 @@ def broken(reason: Reason, code: str, detail: str, facts: EndingFacts, locale: s
         failure=reason, failure_code=code, completed=len(done), unsettled=len(facts.unsettled)
     )
     ending = decide_termination(standing)
-    if reason is Reason.VERSION_REVOKED:
+    if reason in (Reason.VERSION_REVOKED, Reason.POLICY_DENIED):
         ending = Ending(RunStatus.BLOCKED, reason, code)
     explanation = explain(ending, locale)
     if done or facts.unsettled:

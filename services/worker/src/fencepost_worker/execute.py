@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
 
 from fencepost_contracts.graphs import Manifest
 from fencepost_domain.errors import FenceLost, FencepostError
@@ -18,7 +17,7 @@ from fencepost_store.transaction import Store
 
 from fencepost_worker.binding import Binder, Bound
 from fencepost_worker.deltas import DeltaSender
-from fencepost_worker.engine.port import Deferred, Engine, Lost, Outcome, Task
+from fencepost_worker.engine.port import Broken, Deferred, Engine, Lost, Outcome, Task
 from fencepost_worker.flow.step import Facts
 from fencepost_worker.gateway_client import GatewayClient
 from fencepost_worker.holding import Held, Holding, Leaving
@@ -26,8 +25,7 @@ from fencepost_worker.models.ledger import ModelLedger
 from fencepost_worker.models.port import Model
 from fencepost_worker.outcome import Recorder
 from fencepost_worker.ports import ROLE, RunPorts
-
-MODEL_NOT_SERVED_SECONDS: Final = 10.0
+from fencepost_worker.recovery import NOT_SERVED_SECONDS, Gate
 
 log = get_logger(__name__)
 Models = Callable[[Manifest], Model | None]
@@ -41,6 +39,7 @@ class Executor:
     ids: Ids
     holding: Holding
     binder: Binder
+    gate: Gate
     engine: Engine
     recorder: Recorder
     ledger: ModelLedger
@@ -83,12 +82,17 @@ class Executor:
 
     async def _outcome(self, held: Held) -> Outcome:
         bound = await self.binder.bind(held.claim, held.stored)
-        if not isinstance(bound, Bound):
+        if isinstance(bound, Deferred):
             return bound
-        model = self.models(bound.manifest)
+        model = self.models(bound.manifest) if isinstance(bound, Bound) else None
+        missing = bound.manifest.roles[ROLE].model if isinstance(bound, Bound) and model is None else None
+        stopped = await self.gate.stop_at(held, bound, model=missing)
+        if stopped is not None:
+            return stopped
+        if isinstance(bound, Broken):
+            return bound
         if model is None:
-            role = bound.manifest.roles[ROLE]
-            return Deferred("model_not_served", role.model, MODEL_NOT_SERVED_SECONDS, counts=False)
+            return Deferred("model_not_served", missing or "", NOT_SERVED_SECONDS, counts=False)
         task = Task(facts_of(held, bound), held.fence, fresh=held.claim.run.progress == 0)
         try:
             return await self.engine.execute(task, self._ports(held, bound, model))

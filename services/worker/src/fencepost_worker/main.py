@@ -43,6 +43,7 @@ from fencepost_worker.holding import Holding
 from fencepost_worker.models.ledger import ModelLedger
 from fencepost_worker.outcome import Recorder
 from fencepost_worker.process import Worker
+from fencepost_worker.recovery import Gate
 from fencepost_worker.serving import Served
 
 log = get_logger(__name__)
@@ -144,6 +145,7 @@ def _executor(settings: WorkerSettings, outside: Outside, holding: Holding, bind
         store.ids,
         holding,
         binder,
+        Gate(store),
         engine,
         Recorder(store, outside.writer),
         ModelLedger(store, store.ids),

@@ -19,8 +19,8 @@ from fencepost_domain.errors import FenceLost, Unavailable
 from fencepost_domain.fence import Fence, FenceKind
 from fencepost_domain.retry import backoff
 from fencepost_domain.run import check_fence
-from fencepost_domain.vocabulary import Reason, RunStatus, Stop
-from fencepost_domain.waits import decide_defer, decide_paused, decide_reroute
+from fencepost_domain.vocabulary import Reason, RunStatus, Stop, WaitingOn
+from fencepost_domain.waits import decide_defer, decide_park, decide_paused, decide_reroute
 from fencepost_runtime.failpoints import ahit
 from fencepost_store import bindings
 from fencepost_store.bindings import EndingFacts
@@ -32,7 +32,16 @@ from fencepost_store.runs import Locked, lock_run, settled
 from fencepost_store.transaction import Store, Tx
 
 from fencepost_worker.ending import End, broken, drained, proposed
-from fencepost_worker.engine.port import Broken, Deferred, Finished, Outcome, Parked, Paused, Rerouted
+from fencepost_worker.engine.port import (
+    Awaiting,
+    Broken,
+    Deferred,
+    Finished,
+    Outcome,
+    Parked,
+    Paused,
+    Rerouted,
+)
 from fencepost_worker.flow.step import Question
 from fencepost_worker.holding import Held
 
@@ -74,6 +83,9 @@ class Recorder:
             case Rerouted(module):
                 await self._under_fence(held, self._rerouted(held, module))
                 await ahit("worker.reroute.after_commit")
+            case Awaiting(on, seconds):
+                await self._under_fence(held, self._awaiting(held, on, seconds))
+                await ahit("worker.defer.after_commit")
             case Deferred():
                 await self._defer(held, outcome)
             case Broken(reason, code, detail):
@@ -146,6 +158,22 @@ class Recorder:
             decision = decide_paused(locked.run, held.fence, tx.ids.uuid7(), now=locked.now)
             await record(tx, locked.run, decision)
             await ahit("worker.pause.before_commit")
+
+        return work
+
+    def _awaiting(self, held: Held, on: WaitingOn, seconds: float) -> Work:
+        async def work(tx: Tx, locked: Locked) -> None:
+            decision = decide_park(
+                locked.run,
+                held.fence,
+                tx.ids.uuid7(),
+                waiting_on=on,
+                wakes_seen=held.claim.run.wakes,
+                now=locked.now,
+                poll_at=locked.now + timedelta(seconds=seconds),
+            )
+            await record(tx, locked.run, decision)
+            await ahit("worker.defer.before_commit")
 
         return work
 

@@ -7,8 +7,8 @@ SELECT agent.tenant_of_run(:run_id) AS tenant_id;
 -- run_surroundings --
 -- Why: what a tool's context and an action's checks need besides the control columns.
 -- Locks: none.  Clock: database.
--- Result: one row: currency, lineage, the bound catalog (body hashed again here), the tenant's policy.
-SELECT r.currency, r.root_run_id, r.created_at, r.catalog_fp, c.revoked_at IS NOT NULL AS catalog_revoked,
+-- Result: one row: currency, lineage, what the gate let through, the bound catalog (body hashed again here), the tenant's policy.
+SELECT r.currency, r.root_run_id, r.created_at, r.gate_revision, r.catalog_fp, c.revoked_at IS NOT NULL AS catalog_revoked,
        encode(sha256(convert_to(c.body, 'UTF8')), 'hex') = c.fingerprint AS catalog_intact,
        s.body AS settings, clock_timestamp() AS now
   FROM agent.runs r

@@ -106,7 +106,6 @@ SELECT 'run ' || r.id AS subject,
          WHEN 'waiting' THEN CASE r.waiting_on
              WHEN 'tool' THEN r.available_at < 'infinity'
              WHEN 'child' THEN EXISTS (SELECT FROM agent.runs c WHERE c.parent_run_id = r.id)
-             WHEN 'version' THEN r.graph_version <> ''
              ELSE EXISTS (SELECT FROM agent.interrupts i
                            WHERE i.run_id = r.id AND i.status = 'open' AND i.expires_at < 'infinity' AND i.kind = r.waiting_on)
            END
@@ -121,7 +120,7 @@ SELECT 'run ' || r.id AS subject, 'queued at ' || q.at || ' without an outbox ro
   CROSS JOIN LATERAL (SELECT max(e.at) AS at FROM agent.run_events e
                        WHERE e.run_id = r.id
                          AND e.type IN ('run.requested', 'run.deferred', 'run.parked', 'run.woken', 'run.lease_expired',
-                                        'run.rerouted', 'run.resumed')) AS q
+                                        'run.rerouted', 'run.resumed', 'run.repaired')) AS q
  WHERE r.status = 'queued'
    AND q.at > clock_timestamp() - interval '23 hours'
    AND NOT EXISTS (SELECT FROM agent.outbox o

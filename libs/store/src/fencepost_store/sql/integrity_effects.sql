@@ -72,6 +72,19 @@ SELECT 'action ' || a.index || '/' || a.n || ' of run ' || a.run_id AS subject,
  WHERE a.status IN ('rejected', 'expired', 'withdrawn') OR a.decision = 'reject'
  GROUP BY a.index, a.n, a.run_id, a.status;
 
+-- i15_gate_let_it_through --
+-- Why: I15, 02 §4. After its first claim a run starts nothing that the recovery gate didn't let through.
+-- Locks: none.  Clock: none.
+-- Result: attempts opened under the present claim of a running run without the gate's yes for it.
+SELECT 'effect ' || t.effect_key || ' attempt ' || t.attempt AS subject,
+       'opened under revision ' || r.revision || ', the gate let through ' || coalesce(r.gate_revision::text, 'none') AS detail
+  FROM agent.runs r
+  JOIN agent.effect_attempts t ON t.run_id = r.id
+ WHERE r.status = 'running'
+   AND r.revision > 1
+   AND r.gate_revision IS DISTINCT FROM r.revision
+   AND t.started_at > (SELECT max(e.at) FROM agent.run_events e WHERE e.run_id = r.id AND e.type = 'run.claimed');
+
 -- i22_no_attempt_after_the_stop --
 -- Why: I22. After the cancel's commit nothing new is started. Both instants were read under the run's lock.
 -- Locks: none.  Clock: none.
@@ -79,7 +92,7 @@ SELECT 'action ' || a.index || '/' || a.n || ' of run ' || a.run_id AS subject,
 SELECT 'effect ' || t.effect_key || ' attempt ' || t.attempt AS subject,
        'opened at ' || t.started_at || ', run ' || t.run_id || ' was stopped at ' || e.at AS detail
   FROM agent.effect_attempts t
-  JOIN agent.run_events e ON e.run_id = t.run_id AND e.type IN ('run.cancel_asked', 'run.deadline_passed')
+  JOIN agent.run_events e ON e.run_id = t.run_id AND e.type IN ('run.cancel_asked', 'run.deadline_passed', 'run.handoff_asked')
  WHERE t.started_at > e.at;
 
 -- i22_open_attempts_are_named --

@@ -16,6 +16,7 @@ from fencepost_contracts.graphs import GraphDefinition
 from fencepost_contracts.tools import CommitAnswer, PrepareAnswer, PrepareCall
 from fencepost_domain.errors import FencepostError
 from fencepost_domain.fence import Fence
+from fencepost_domain.vocabulary import WaitingOn
 from fencepost_store.checkpoints import NewCheckpoint
 
 from fencepost_worker.flow.state import State
@@ -64,6 +65,14 @@ class Paused:
 
 
 @dataclass(frozen=True, slots=True)
+class Awaiting:
+    """The run waits for something else than a person; looked at after `seconds`, if nothing wakes it."""
+
+    on: WaitingOn
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Deferred:
     """A step failed and may succeed later. wait_seconds: what the other side asked for, if it did.
 
@@ -92,7 +101,7 @@ class Lost:
     detail: str
 
 
-Outcome = Finished | Parked | Rerouted | Paused | Deferred | Broken | Lost
+Outcome = Finished | Parked | Rerouted | Paused | Awaiting | Deferred | Broken | Lost
 
 
 class PauseAsked(FencepostError):

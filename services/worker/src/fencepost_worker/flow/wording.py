@@ -49,6 +49,19 @@ _CODES: Final[Mapping[str, Words]] = {
 }
 
 
+_GO_ON: Final[Words] = ("继续", "Go on")
+_STOP: Final[Words] = ("停止", "Stop")
+_GATE: Final[Words] = (
+    "这个任务搁置了一段时间，继续之前需要确认发起人今天的权限（{detail}）。要继续吗？",
+    "This was at rest; its requester's rights of today have to be known before it goes on ({detail}). Go on?",
+)
+
+
+def gate_question(detail: str, locale: str) -> tuple[str, str, str]:
+    """What the recovery gate asks, and the labels of its two answers."""
+    return pick(_GATE, locale).format(detail=detail), pick(_GO_ON, locale), pick(_STOP, locale)
+
+
 def is_zh(locale: str) -> bool:
     return locale.lower().startswith("zh")
 
