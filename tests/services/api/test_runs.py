@@ -30,5 +30,5 @@ async def test_a_run_is_created_listed_shown_and_cancelled(served: Served, lives
     view = RunView.model_validate(ended.json())
     assert view.status == "cancelled"
     assert view.finalization is not None and view.finalization.reason == "user_cancelled"
-    assert view.output is not None and view.output.text == "已取消，没有执行任何操作。"
+    assert view.output is not None and view.output.text == "已取消。没有执行任何操作，可以重新发起。"
     assert await lives.violations() == []

@@ -86,7 +86,11 @@ async def test_a_waiting_run_is_cancelled_at_once_and_its_question_withdrawn(
     held, interrupt = await lives.waiting(locale="zh-CN")
     answer = (await served.as_().post(f"/v1/runs/{held.run.id}/cancel")).json()
     assert (answer["status"], answer["interrupt"]) == ("cancelled", None)
-    assert answer["output"]["text"] == answer["finalization"]["explanation"] == "已取消，没有执行任何操作。"
+    assert (
+        answer["output"]["text"]
+        == answer["finalization"]["explanation"]
+        == "已取消。没有执行任何操作，可以重新发起。"
+    )
     assert answer["finalization"]["left_undone"] == ["create_reminder"]
     assert (await served.as_().get(f"/v1/interrupts/{interrupt}")).json()["status"] == "withdrawn"
     assert await lives.violations() == []

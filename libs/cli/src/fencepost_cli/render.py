@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -22,7 +23,8 @@ def run_lines(run: Mapping[str, Any]) -> Iterator[str]:
         state = (effect.get("state") if isinstance(effect, Mapping) else effect) or action.get("status", "")
         yield f"action {action['index']}   {action['tool']} ({action.get('risk')}): {state}"
     for check in run.get("recovery_checks") or []:
-        yield f"recovery   {check.get('check')}: {check.get('answer')}"
+        if check.get("answer") != "ok":
+            yield f"recovery   {check.get('check')}: {check.get('answer')} ({check.get('detail')})"
     if run.get("interrupt"):
         yield from interrupt_lines(run["interrupt"])
     final = run.get("finalization")
@@ -74,3 +76,22 @@ def exit_code(run: Mapping[str, Any]) -> Exit:
     if run["status"] == "waiting" and run.get("waiting_on") in ("approval", "input", "reconcile", "version"):
         return Exit.WAITS
     return Exit.DONE
+
+
+def package_lines(package: Mapping[str, Any]) -> list[str]:
+    """A handed-over run as its next owner reads it."""
+    to = f" to {package['assignee']}" if package["assignee"] else ""
+    lines = [f"handed over by {package['by']}{to}: {package['note']}", f"  goal: {package['goal']}"]
+    for title, name, more in (("done", "done", "result"), ("open", "open_effects", "effect")):
+        lines += [f"  {title}: {a['tool']} {_short(a[more])} ({a['effect_key']})" for a in package[name]]
+    lines += [
+        f"  left: {a.get('tool') or a.get('said')} {_short(a.get('arguments'))}" for a in package["plan_left"]
+    ]
+    lines.append(f"  next: {package['next_step']}")
+    lines.append(f"  go on: fencepost handoff {package['run_id'][-8:]} --continue")
+    return lines
+
+
+def _short(value: Any) -> str:
+    text = "" if value is None else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 100 else text[:97] + "..."

@@ -7,11 +7,20 @@ Sizes are counted in characters; the whole body has a limit of its own (settings
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self
 from uuid import UUID
 
 from fencepost_domain.vocabulary import Risk
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, StringConstraints
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    StringConstraints,
+    model_validator,
+)
 
 MAX_TEXT: Final = 32_768  # characters of one request to an agent; a document is an attachment
 MAX_NOTE: Final = 2_000
@@ -75,12 +84,15 @@ class RunInput(Wire):
 
 
 class RunRequest(Wire):
-    """POST /v1/runs. `module` absent: routed by the rules layer, unsure to `companion`."""
+    """POST /v1/runs. `module` absent: routed by the rules layer, unsure to `companion`.
+
+    `continues`: a handed-over run to go on from; `input` absent then means its goal.
+    """
 
     module: ModuleName | None = None
     conversation_id: Id | None = None
     on_busy: Literal["enqueue", "reject", "cancel"] = "enqueue"
-    input: RunInput
+    input: RunInput | None = None
     metadata: Annotated[dict[MetadataKey, MetadataValue], Field(max_length=MAX_METADATA)] = Field(
         default_factory=dict
     )
@@ -88,6 +100,12 @@ class RunRequest(Wire):
     budget: Budget | None = None
     definition: str | None = None
     continues: Id | None = None
+
+    @model_validator(mode="after")
+    def _says_what(self) -> Self:
+        if self.input is None and self.continues is None:
+            raise ValueError("`input` is required")
+        return self
 
 
 class StopRequest(Wire):

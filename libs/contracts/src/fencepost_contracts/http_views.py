@@ -24,6 +24,7 @@ from fencepost_domain.vocabulary import (
 from pydantic import BaseModel, ConfigDict
 
 from fencepost_contracts.http import Choice, Wire
+from fencepost_contracts.http_admin import HandoffView
 
 
 class ProblemError(Wire):
@@ -172,6 +173,8 @@ class RunView(Wire):
     bound: Bound
     recovery_checks: tuple[Any, ...]
     fork_points: tuple[int, ...]
+    continues: UUID | None
+    handoff: HandoffView | None
     finalization: FinalizationView | None
 
 

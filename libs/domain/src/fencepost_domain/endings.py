@@ -6,8 +6,9 @@ there is nothing to do, or raises what the caller is told.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from fencepost_domain.decision import Decision, Finalization, FinalMessage, NewEvent, NewOutbox
@@ -23,6 +24,17 @@ from fencepost_domain.vocabulary import (
     Stop,
 )
 
+STOPS: Final[Mapping[Stop, tuple[RunEvent, Ev]]] = {
+    Stop.CANCEL: (RunEvent.CANCEL_ASKED, Ev.RUN_CANCEL_ASKED),
+    Stop.DEADLINE: (RunEvent.DEADLINE_PASSED, Ev.RUN_DEADLINE_PASSED),
+    Stop.HANDOFF: (RunEvent.HANDOFF_ASKED, Ev.RUN_HANDOFF_ASKED),
+}
+ENDS: Final[Mapping[Stop, tuple[RunStatus, Reason]]] = {
+    Stop.CANCEL: (RunStatus.CANCELLED, Reason.USER_CANCELLED),
+    Stop.DEADLINE: (RunStatus.EXPIRED, Reason.DEADLINE_EXCEEDED),
+    Stop.HANDOFF: (RunStatus.BLOCKED, Reason.HANDED_OVER),
+}
+
 
 def decide_stop(
     run: Run,
@@ -34,8 +46,9 @@ def decide_stop(
     finalization: Finalization,
     message: FinalMessage,
     note: str | None = None,
+    assignee: str | None = None,
 ) -> Decision | None:
-    """Cancel, or stop at the deadline; None when it is being stopped already.
+    """Cancel, hand over, or stop at the deadline; None when it is being stopped already.
 
     settled: no open attempt and no live child. With no lease besides, the run ends at once with
     `finalization` and `message`; else it is drained by its owner or, after it, by the reconciler.
@@ -44,9 +57,9 @@ def decide_stop(
         raise Conflict("run_finished", f"the run ended as {run.status}", {"status": str(run.status)})
     if run.status is RunStatus.CANCELLING:
         return None
-    cause = RunEvent.CANCEL_ASKED if stop is Stop.CANCEL else RunEvent.DEADLINE_PASSED
-    kind = Ev.RUN_CANCEL_ASKED if stop is Stop.CANCEL else Ev.RUN_DEADLINE_PASSED
-    event = NewEvent(event_id, kind, {"note": note} if note else {}, actor)
+    cause, kind = STOPS[stop]
+    told = {"note": note, "assignee": assignee}
+    event = NewEvent(event_id, kind, {name: said for name, said in told.items() if said is not None}, actor)
     clock: dict[str, Any] = {
         "deadline_at": None,
         "deadline_left": None,
@@ -148,7 +161,6 @@ def decide_lease_expired(
 
 
 def stopped(stop: Stop, explanation: str, decided_by: str, **rest: Any) -> Finalization:
-    """The finalization of a run that was cancelled or ran out of time."""
-    if stop is Stop.CANCEL:
-        return Finalization(RunStatus.CANCELLED, Reason.USER_CANCELLED, explanation, decided_by, **rest)
-    return Finalization(RunStatus.EXPIRED, Reason.DEADLINE_EXCEEDED, explanation, decided_by, **rest)
+    """The finalization of a run that was cancelled, handed over, or ran out of time."""
+    status, reason = ENDS[stop]
+    return Finalization(status, reason, explanation, decided_by, **rest)

@@ -48,6 +48,8 @@ def decide_termination(s: Standing) -> Ending:
         return Ending(RunStatus.BLOCKED, Reason.POLICY_DENIED, s.policy_violation)
     if s.stop is Stop.CANCEL:
         return Ending(RunStatus.CANCELLED, Reason.USER_CANCELLED)
+    if s.stop is Stop.HANDOFF:
+        return Ending(RunStatus.BLOCKED, Reason.HANDED_OVER)
     if s.stop is Stop.DEADLINE or s.deadline_passed:
         return Ending(RunStatus.EXPIRED, Reason.DEADLINE_EXCEEDED)
     if s.approval_expired:

@@ -113,6 +113,31 @@ def decide_wake(run: Run, event_id: UUID, *, cause: str, now: datetime) -> Decis
     )
 
 
+def decide_requeue(run: Run, *, now: datetime) -> Decision | None:
+    """Make a queued run due at once, for an operator; None when it isn't queued, or is due already."""
+    if run.status is not RunStatus.QUEUED or run.available_at is None or run.available_at <= now:
+        return None
+    return Decision(None, sets={"available_at": now}, outbox=(NewOutbox(RESUMABLE, run.module),))
+
+
+def decide_unserved(run: Run, event_id: UUID, *, since: datetime, now: datetime) -> Decision | None:
+    """Nobody serves the version it is bound to: it waits on it, and a person is asked. None unless queued.
+
+    The question is opened in the same transaction; who serves the version again wakes it.
+    """
+    if run.status is not RunStatus.QUEUED:
+        return None
+    event = NewEvent(event_id, Ev.RUN_UNSERVED, {"graph": run.graph_version, "since": since.isoformat()})
+    return move(
+        run,
+        RunEvent.UNSERVED,
+        RunStatus.WAITING,
+        sets={"waiting_on": WaitingOn.VERSION, **stop_clock(run, now)},
+        events=(event,),
+        release=True,
+    )
+
+
 def decide_pause(run: Run, event_id: UUID, *, actor: str, now: datetime) -> Decision | None:
     """Pause now, or leave a mark for the owner; None when it is paused or marked already.
 

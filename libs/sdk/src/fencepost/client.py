@@ -120,6 +120,19 @@ class Client:
             yield from page
             after = page[-1]["seq"]
 
+    def stuck(self, **filters: Any) -> Iterator[View]:
+        """Every live run with why it isn't moving, page by page. filters: run, moving."""
+        cursor: str | None = None
+        while True:
+            page = self.page(requests.stuck(**filters, cursor=cursor, limit=100))
+            yield from page.items
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+    def repair(self, run_id: object, verb: str, reason: str) -> View:
+        return self.get(requests.repair(run_id, verb, reason))
+
     def modules(self) -> Page:
         return self.page(requests.plain_list("/v1/modules"))
 
@@ -140,6 +153,17 @@ class Runs:
 
     def list(self, **filters: Any) -> Page:
         return self._client.page(requests.list_runs(**filters))
+
+    def handoff(self, run_id: object, note: str, assignee: str | None = None) -> View:
+        return self._client.get(requests.handoff(run_id, note, assignee))
+
+    def package(self, run_id: object) -> View:
+        """From what somebody goes on: goal, what was done, what is open, what is left."""
+        return self._client.get(requests.handoff_package(run_id))
+
+    def go_on(self, run_id: object, *, idempotency_key: str, text: str | None = None) -> View:
+        """A run that continues a handed-over one."""
+        return self._client.get(requests.continue_run(run_id, idempotency_key, text))
 
     def events(self, run_id: object, after: int = 0) -> Iterator[View]:
         """The whole log from `after` on, page by page."""

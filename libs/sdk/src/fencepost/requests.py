@@ -51,6 +51,32 @@ def run_verb(run_id: object, verb: str, key: str | None = None) -> Request:
     return Request("POST", f"/v1/runs/{_id(run_id)}/{verb}", {}, key=key)
 
 
+def handoff(run_id: object, note: str, assignee: str | None = None) -> Request:
+    body = {"note": note, **({"assignee": assignee} if assignee else {})}
+    return Request("POST", f"/v1/runs/{_id(run_id)}/handoff", body)
+
+
+def handoff_package(run_id: object) -> Request:
+    return Request("GET", f"/v1/runs/{_id(run_id)}/handoff")
+
+
+def continue_run(run_id: object, key: str, text: str | None = None) -> Request:
+    """A run that goes on from a handed-over one; text: what to do, its goal if absent."""
+    body: dict[str, Any] = {"continues": str(run_id), **({"input": {"text": text}} if text else {})}
+    return Request("POST", "/v1/runs", body, key=key)
+
+
+def stuck(**filters: Any) -> Request:
+    """filters: run, moving, limit, cursor."""
+    given = {name: value for name, value in filters.items() if value is not None}
+    return Request("GET", "/v1/admin/stuck", params=given)
+
+
+def repair(run_id: object, verb: str, reason: str) -> Request:
+    """verb: release_lease, requeue or expire_approval."""
+    return Request("POST", f"/v1/admin/runs/{_id(run_id)}/repairs", {"verb": verb, "reason": reason})
+
+
 def run_events(run_id: object, after: int = 0, limit: int = 200) -> Request:
     return Request("GET", f"/v1/runs/{_id(run_id)}/events", params={"after": after, "limit": limit})
 

@@ -116,6 +116,11 @@ async def ending_facts(tx: Tx, run_id: UUID) -> EndingFacts:
     )
 
 
+async def open_effects(tx: Tx, run_id: UUID) -> list[int]:
+    """Indexes of a run's actions that are at work outside: to be told that the run is stopped."""
+    return [row["index"] for row in await tx.rows("open_effects", run_id=run_id)]
+
+
 async def is_recorded(tx: Tx, run_id: UUID, message_id: UUID) -> bool:
     """Was the ending with this message committed, though its answer was lost?"""
     return await tx.row("finalization_is", run_id=run_id, message_id=message_id) is not None

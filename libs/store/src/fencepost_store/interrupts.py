@@ -142,6 +142,20 @@ async def lock_interrupt(tx: Tx, interrupt_id: UUID) -> tuple[Interrupt, datetim
     return to_interrupt(row), row["now"]
 
 
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A run's open question."""
+
+    id: UUID
+    kind: InterruptKind
+
+
+async def open_interrupt(tx: Tx, run_id: UUID) -> Open | None:
+    """What the run asks now, under its lock."""
+    row = await tx.row("open_interrupt", run_id=run_id)
+    return Open(row["id"], InterruptKind(row["kind"])) if row is not None else None
+
+
 async def run_of_interrupt(tx: Tx, interrupt_id: UUID) -> UUID:
     """The run to lock first. Raises NotFound, also for another tenant's."""
     row = await tx.row("run_of_interrupt", id=interrupt_id)
@@ -199,9 +213,16 @@ async def expire(tx: Tx, run: Run, now: datetime, interrupt: Interrupt) -> Recor
     if row is None:
         return None
     await tx.execute("expire_actions", {"interrupt_id": interrupt.id})
+    return await close_expired(tx, run, now, interrupt)
+
+
+async def close_expired(
+    tx: Tx, run: Run, now: datetime, interrupt: Interrupt, before: tuple[NewEvent, ...] = ()
+) -> Recorded:
+    """Tell that a question's time is over, and wake its run to say so. before: events that led to it."""
     told = {"interrupt_id": str(interrupt.id), "kind": str(interrupt.kind)}
     event = NewEvent(tx.ids.uuid7(), Ev.INTERRUPT_EXPIRED, told)
-    return await _close(tx, run, now, [event], told, cause="expiry")
+    return await _close(tx, run, now, [*before, event], told, cause="expiry")
 
 
 async def _close(

@@ -33,7 +33,8 @@ class NewRun:
 
     input: the wire's `input` object; `input["text"]` becomes the conversation's user message.
     request_hash: of the parsed request, so that key order and spaces don't count and values do.
-    deadline: from creation; None for no deadline.
+    deadline: from creation; None for no deadline. continues: the handed-over run it goes on from.
+    root_run_id: the lineage it belongs to, and whose budget it spends; its own when None.
     """
 
     id: UUID
@@ -56,6 +57,8 @@ class NewRun:
     mode: RunMode = RunMode.LIVE
     traceparent: str | None = None
     must_be_free: bool = False
+    continues: UUID | None = None
+    root_run_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +176,8 @@ def _run_params(new: NewRun) -> dict[str, Any]:
         "deadline": new.deadline,
         "priority": new.priority,
         "traceparent": new.traceparent,
+        "continues": new.continues,
+        "root": new.root_run_id or new.id,
     }
 
 

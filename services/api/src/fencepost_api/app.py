@@ -18,11 +18,22 @@ from fencepost_api import openapi
 from fencepost_api.context import Api
 from fencepost_api.guard import Guard
 from fencepost_api.problems import Refusal, internal, of_status, respond, tell
-from fencepost_api.routes import catalogs, conversations, interrupts, life, pins, runs, service, streams
+from fencepost_api.routes import (
+    admin,
+    catalogs,
+    conversations,
+    handoff,
+    interrupts,
+    life,
+    pins,
+    runs,
+    service,
+    streams,
+)
 from fencepost_api.streams.deltas import Listener
 
 VERSION: Final = "1"
-PARTS: Final = (runs, interrupts, conversations, life, catalogs, pins, streams, service)
+PARTS: Final = (runs, handoff, admin, interrupts, conversations, life, catalogs, pins, streams, service)
 _EXPOSED: Final = ("Location", "Retry-After", "Idempotent-Replayed", "X-Request-Id", "Preference-Applied")
 _ALLOWED: Final = (
     "Authorization",

@@ -14,6 +14,7 @@ from fencepost_contracts.http import (
     StopRequest,
     TicketRequest,
 )
+from fencepost_contracts.http_admin import HandoffRequest, RepairRequest
 from fencepost_contracts.http_pins import PinDecision
 from fencepost_contracts.http_views import Problem
 from pydantic import BaseModel
@@ -22,7 +23,7 @@ from fencepost_api.problems import MEDIA_TYPE, PROBLEMS
 
 _REQUESTS: Final = (
     RunRequest, StopRequest, ResolutionRequest, SettingsPatch, TicketRequest, IntentRequest, PinDecision,
-    Problem,
+    HandoffRequest, RepairRequest, Problem,
 )  # fmt: skip
 _REFS: Final = "#/components/schemas/{model}"
 _TEXT: Final = {"type": "string"}

@@ -13,6 +13,8 @@ from fencepost_store.runs import NewRun
 from pydantic_core import to_json
 from starlette.responses import Response
 
+from fencepost_api.handoff import package
+
 Row = Mapping[Any, Any]
 COST_CURRENCY: Final = "USD"  # what providers bill in
 _INTERRUPT: Final = (
@@ -29,7 +31,7 @@ _RUN: Final = (
 )  # fmt: skip
 _NOT_YET: Final = (
     "waiting_on", "started_at", "finished_at", "output", "interrupt", "actions", "artifacts", "graph",
-    "manifest_fp", "catalog_fp", "recovery_checks", "finalization",
+    "manifest_fp", "catalog_fp", "recovery_checks", "finalization", "handoff",
 )  # fmt: skip
 _TIMES: Final = frozenset(
     {"at", "opened_at", "expires_at", "resolved_at", "created_at", "started_at", "finished_at", "deadline_at",
@@ -74,6 +76,8 @@ def run(row: Row) -> dict[str, Any]:
         "bound": {"graph": row["graph"], "manifest": row["manifest_fp"], "catalog": row["catalog_fp"]},
         "recovery_checks": row["recovery_checks"] or [],
         "fork_points": [],
+        "continues": row["continues"],
+        "handoff": package(row),
         "finalization": finalization(ended) if ended else None,
     }
 
@@ -85,6 +89,7 @@ def fresh(new: NewRun, times: Row) -> dict[str, Any]:
         **dict.fromkeys(_NOT_YET),
         **{name: getattr(new, name) for name in known},
         **times,
+        "continues": new.continues,
         "status": RunStatus.QUEUED,
         "mode": new.mode,
         "attempt": 0,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
+
+from fencepost_domain.vocabulary import Stop
 
 _CJK: Final = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
 
@@ -18,18 +20,45 @@ def guess_locale(text: str) -> str:
     return "zh-CN" if _CJK.search(text) else "en-US"
 
 
-def cancelled(locale: str, done: Sequence[str], unsure: Sequence[str]) -> str:
-    """What a cancelled run says: what was done stays done, what is unsure is named."""
+_CAUSES: Final[Mapping[Stop, tuple[str, str]]] = {  # English, Chinese
+    Stop.CANCEL: ("Cancelled.", "已取消。"),
+    Stop.HANDOFF: ("Handed over.", "已转交。"),
+    Stop.DEADLINE: ("Its time was over.", "已超过时限。"),
+}
+
+
+def stopped(locale: str, stop: Stop, done: Sequence[str], unsure: Sequence[str]) -> str:
+    """What a stopped run says: what was done stays done, what is unsure is named, and what to do next."""
+    english, chinese = _CAUSES[stop]
     if is_chinese(locale):
-        parts = ["已取消。"]
+        parts = [chinese]
         if done:
-            parts.append(f"取消前已完成：{'、'.join(done)}。")
+            parts.append(f"此前已完成：{'、'.join(done)}。")
         if unsure:
-            parts.append(f"尚不确定是否已生效：{'、'.join(unsure)}。")
-        return "".join(parts) if done or unsure else "已取消，没有执行任何操作。"
-    parts = ["Cancelled."]
+            parts.append(f"尚不确定是否已生效：{'、'.join(unsure)}，再次发起前请先核实。")
+        return "".join(parts) if done or unsure else f"{chinese}没有执行任何操作，可以重新发起。"
+    parts = [english]
     if done:
         parts.append(f"Already done before: {', '.join(done)}.")
     if unsure:
-        parts.append(f"Not known whether it took effect: {', '.join(unsure)}.")
-    return " ".join(parts) if done or unsure else "Cancelled. Nothing was done."
+        parts.append(f"Not known whether it took effect: {', '.join(unsure)}. Check before you ask again.")
+    return " ".join(parts) if done or unsure else f"{english} Nothing was done. You can ask for it again."
+
+
+def next_step(locale: str, *, open_: bool, left: bool, done: bool) -> str:
+    """What a person who takes a run over does first."""
+    if open_:
+        english, chinese = "First find out what became of the open effects.", "先核实未确认的操作。"
+    elif left:
+        english, chinese = (
+            "Carry out what is left, or start a run that continues this one.",
+            "执行剩余部分，或发起接续的任务。",
+        )
+    elif done:
+        english, chinese = "Check that what was done is what was wanted.", "核对已完成的部分是否符合要求。"
+    else:
+        english, chinese = (
+            "Nothing was done yet: start a run that continues this one.",
+            "尚未执行任何操作：发起接续的任务即可。",
+        )
+    return chinese if is_chinese(locale) else english

@@ -17,6 +17,7 @@ from fencepost_store.transaction import Store
 
 from fencepost_worker.binding import Binder, Bound
 from fencepost_worker.deltas import DeltaSender
+from fencepost_worker.draining import Drain
 from fencepost_worker.engine.port import Broken, Deferred, Engine, Lost, Outcome, Task
 from fencepost_worker.flow.step import Facts
 from fencepost_worker.gateway_client import GatewayClient
@@ -42,6 +43,7 @@ class Executor:
     gate: Gate
     engine: Engine
     recorder: Recorder
+    drain: Drain
     ledger: ModelLedger
     gateway: GatewayClient
     models: Models
@@ -132,7 +134,7 @@ class Executor:
         current.uncancel()
         match held.leaving:
             case Leaving.STOP:
-                await self.recorder.drain(held)
+                await self.drain(held)
             case Leaving.DRAIN:
                 await self.recorder.outcome(held, Deferred("worker_stopping", "", 0.0, counts=False))
             case Leaving.TAKEN:

@@ -14,6 +14,7 @@ from uuid import UUID
 import httpx
 from fencepost_contracts.tools import (
     FENCE_HEADER,
+    ActionRequest,
     CommitAnswer,
     CommitRequest,
     InProgress,
@@ -51,6 +52,17 @@ class GatewayClient:
 
     async def close(self) -> None:
         await self._http.aclose()
+
+    async def cancel(self, fence: Fence, index: int) -> None:
+        """Ask that what an action has outside be stopped, once. Whether it was is seen by its attempt."""
+        try:
+            await self._http.post(
+                "/internal/actions/cancel",
+                json=ActionRequest(index=index).model_dump(mode="json"),
+                headers={FENCE_HEADER: fence.header()},
+            )
+        except httpx.HTTPError as error:
+            log.info("gateway.cancel_not_told", index=index, why=type(error).__name__)
 
     def of(self, fence: Fence, traceparent: str | None, trusted: Trusted) -> RunGateway:
         """trusted: awaited before every request; nothing is started on a lease that may be over."""

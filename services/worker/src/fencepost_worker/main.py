@@ -32,6 +32,7 @@ from fencepost_store.transaction import Store
 from fencepost_worker.binding import Binder
 from fencepost_worker.claim import ClaimLoop
 from fencepost_worker.deltas import DeltaSender
+from fencepost_worker.draining import Drain
 from fencepost_worker.engine.langgraph.adapter import LangGraphEngine
 from fencepost_worker.engine.langgraph.saver import FencedSaver
 from fencepost_worker.engine.langgraph.writer import GroupWriter
@@ -139,6 +140,7 @@ def _wire(settings: WorkerSettings, outside: Outside) -> Worker:
 
 def _executor(settings: WorkerSettings, outside: Outside, holding: Holding, binder: Binder) -> Executor:
     store = outside.store
+    recorder = Recorder(store, outside.writer)
     engine = LangGraphEngine(FencedSaver(store, outside.writer), {CORE.name: CORE_NODES})
     return Executor(
         store,
@@ -147,7 +149,8 @@ def _executor(settings: WorkerSettings, outside: Outside, holding: Holding, bind
         binder,
         Gate(store),
         engine,
-        Recorder(store, outside.writer),
+        recorder,
+        Drain(recorder, outside.gateway.cancel),
         ModelLedger(store, store.ids),
         outside.gateway,
         outside.served.model_of,

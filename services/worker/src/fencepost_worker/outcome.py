@@ -14,12 +14,12 @@ from typing import Any, Final, Protocol
 from uuid import UUID
 
 from fencepost_domain.decision import Decision
-from fencepost_domain.endings import decide_drained, decide_finalize
+from fencepost_domain.endings import decide_finalize
 from fencepost_domain.errors import FenceLost, Unavailable
 from fencepost_domain.fence import Fence, FenceKind
 from fencepost_domain.retry import backoff
 from fencepost_domain.run import check_fence
-from fencepost_domain.vocabulary import Reason, RunStatus, Stop, WaitingOn
+from fencepost_domain.vocabulary import Reason, RunStatus, WaitingOn
 from fencepost_domain.waits import decide_defer, decide_park, decide_paused, decide_reroute
 from fencepost_runtime.failpoints import ahit
 from fencepost_store import bindings
@@ -28,10 +28,10 @@ from fencepost_store.checkpoints import RunWrites
 from fencepost_store.end_group import RunEnding
 from fencepost_store.interrupts import NewInterrupt, open_and_park
 from fencepost_store.record import record
-from fencepost_store.runs import Locked, lock_run, settled
+from fencepost_store.runs import Locked, lock_run
 from fencepost_store.transaction import Store, Tx
 
-from fencepost_worker.ending import End, broken, drained, proposed
+from fencepost_worker.ending import End, broken, proposed
 from fencepost_worker.engine.port import (
     Awaiting,
     Broken,
@@ -47,8 +47,6 @@ from fencepost_worker.holding import Held
 
 TRIES: Final = 4
 RETRY_SECONDS: Final = 0.2
-DRAIN_POLL_SECONDS: Final = 0.2
-DRAIN_WITHIN: Final = timedelta(seconds=30)  # then open attempts are listed as unconfirmed
 
 Work = Callable[[Tx, Locked], Awaitable[None]]
 
@@ -128,7 +126,7 @@ class Recorder:
             await record(tx, locked.run, decision)
             await ahit("worker.finalize.before_commit")
 
-        await self._acknowledged(held.fence, work, was_recorded)
+        await self.acknowledged(held.fence, work, was_recorded)
         await ahit("worker.finalize.after_commit")
 
     # ── waiting, deferring, handing over ────────────────────────────────────────────────────────────
@@ -226,42 +224,11 @@ class Recorder:
             check_fence(locked.run, held.fence, FenceKind.RECORD, locked.now)
             await work(tx, locked)
 
-        await self._acknowledged(held.fence, fenced, was_recorded)
+        await self.acknowledged(held.fence, fenced, was_recorded)
 
-    # ── stopping ────────────────────────────────────────────────────────────────────────────────────
+    # ── acknowledgement ─────────────────────────────────────────────────────────────────────────────
 
-    async def drain(self, held: Held) -> None:
-        """End a cancelling run under the drain fence, once no attempt is open or its time is over."""
-        fence = Fence(held.fence.run_id, held.fence.owner, held.stop_revision or held.fence.revision)
-        message_id = self.store.ids.uuid7()
-        ends = held.clock.monotonic() + DRAIN_WITHIN.total_seconds()
-        ended = False
-
-        async def work(tx: Tx, locked: Locked) -> None:
-            nonlocal ended
-            run = locked.run
-            if run.status is not RunStatus.CANCELLING:
-                ended = True
-                return
-            check_fence(run, fence, FenceKind.DRAIN, locked.now)
-            if not await settled(tx, run) and held.clock.monotonic() < ends:
-                return
-            facts = await bindings.ending_facts(tx, run.id)
-            finalization, message = drained(run.stop or Stop.CANCEL, facts, run.locale, message_id)
-            await record(tx, run, decide_drained(run, fence, finalization=finalization, message=message))
-            await ahit("worker.drain.before_commit")
-            ended = True
-
-        async def was_recorded(tx: Tx) -> bool:
-            return await bindings.is_recorded(tx, fence.run_id, message_id)
-
-        while not ended:
-            await self._acknowledged(fence, work, was_recorded)
-            if not ended:
-                await asyncio.sleep(DRAIN_POLL_SECONDS)
-        await ahit("worker.drain.after_commit")
-
-    async def _acknowledged(
+    async def acknowledged(
         self, fence: Fence, work: Work, was_recorded: Callable[[Tx], Awaitable[bool]]
     ) -> None:
         """`work` on the locked run, once: repeated only when it is known not to have been committed."""

@@ -60,6 +60,12 @@ SELECT (SELECT coalesce(jsonb_agg(jsonb_build_object('effect_key', e.effect_key,
           FROM agent.model_calls c
          WHERE c.run_id = :run_id) AS usage;
 
+-- open_effects --
+-- Why: what of a stopped run may still be at work outside, to be told to stop.
+-- Locks: none.  Clock: none.
+-- Result: the actions' indexes.
+SELECT index FROM agent.effects WHERE run_id = :run_id AND state IN ('started', 'accepted') ORDER BY index;
+
 -- finalization_is --
 -- Why: an answer lost after COMMIT is asked for by the final message's own id.
 -- Locks: none.  Clock: none.

@@ -49,11 +49,11 @@ SELECT c.id,
 -- Result: the id, or no row when the key was used before.
 INSERT INTO agent.runs (id, tenant_id, user_id, roles, module, mode, conversation_id, root_run_id, input, locale, zone,
                         currency, metadata, budget, route, idempotency_key, request_hash, traceparent, priority,
-                        available_at, rank, deadline_at, created_at)
-SELECT :id, :tenant_id, :user_id, :roles, :module, :mode, :conversation_id, :id, CAST(:input AS jsonb), :locale, :zone,
+                        available_at, rank, deadline_at, created_at, continues_run_id)
+SELECT :id, :tenant_id, :user_id, :roles, :module, :mode, :conversation_id, :root, CAST(:input AS jsonb), :locale, :zone,
        :currency, CAST(:metadata AS jsonb), CAST(:budget AS jsonb), :route, :key, :request_hash, :traceparent, :priority,
        n.now, n.now - make_interval(secs => :priority * 60.0),
-       coalesce(n.now + CAST(:deadline AS interval), 'infinity'), n.now
+       coalesce(n.now + CAST(:deadline AS interval), 'infinity'), n.now, CAST(:continues AS uuid)
   FROM (SELECT clock_timestamp() AS now) AS n
 ON CONFLICT ON CONSTRAINT runs_one_per_idempotency_key DO NOTHING
 RETURNING id;
@@ -99,7 +99,7 @@ WITH run AS MATERIALIZED (
     SELECT :outbox_id, run.tenant_id, run.id, run.module, :event_type, run.traceparent, run.available_at FROM run
 ), budgeted AS (
     INSERT INTO agent.budgets (root_run_id, tenant_id, limits)
-    SELECT run.id, run.tenant_id, CAST(:limits AS jsonb) FROM run
+    SELECT run.id, run.tenant_id, CAST(:limits AS jsonb) FROM run WHERE run.root_run_id = run.id
 ), place AS (
     UPDATE agent.conversations c
        SET next_seq = c.next_seq + 1,
@@ -134,6 +134,12 @@ UPDATE agent.runs r
 -- Result: one row.
 SELECT NOT EXISTS (SELECT FROM agent.effect_attempts a WHERE a.run_id = :run_id AND a.state = 'started')
    AND NOT EXISTS (SELECT FROM agent.runs c WHERE c.parent_run_id = :run_id AND c.finished_at IS NULL) AS settled;
+
+-- open_interrupt --
+-- Why: what a run asks a person now.
+-- Locks: none (the run's row is held).  Clock: none.
+-- Result: id and kind, or no row.
+SELECT id, kind FROM agent.interrupts WHERE run_id = :run_id AND status = 'open';
 
 -- open_interrupt_kind --
 -- Why: what a resumed run still waits for.

@@ -18,7 +18,14 @@ WITH picked AS MATERIALIZED (
 )
 SELECT r.id, r.tenant_id, r.status, r.waiting_on, r.module, r.mode, r.user_id, r.conversation_id, r.metadata, r.attempt,
        r.pause_asked, r.created_at, r.started_at, r.finished_at, nullif(r.deadline_at, 'infinity') AS deadline_at,
-       r.event_seq, r.input, r.locale, nullif(r.graph_version, '') AS graph, r.manifest_fp, r.catalog_fp,
+       r.event_seq, r.input, r.locale, r.zone, r.budget, nullif(r.graph_version, '') AS graph, r.manifest_fp, r.catalog_fp,
+       r.continues_run_id AS continues, r.root_run_id,
+       CASE r.stop WHEN 'handoff' THEN
+            (SELECT jsonb_build_object('by', v.actor, 'at', v.at) || convert_from(p.payload, 'UTF8')::jsonb
+               FROM agent.run_events v
+               JOIN agent.run_event_payloads p ON p.run_id = v.run_id AND p.seq = v.seq
+              WHERE v.run_id = r.id AND v.type = 'run.handoff_asked'
+              ORDER BY v.seq LIMIT 1) END AS handoff,
        (SELECT jsonb_build_object('message_id', m.id, 'text', m.text, 'artifacts', m.artifacts)
           FROM agent.messages m
          WHERE m.run_id = r.id AND m.author = 'assistant') AS output,

@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
-from fencepost_contracts.http import RunRequest
+from fencepost_contracts.http import RunInput, RunRequest
 from fencepost_domain.errors import Conflict, Invalid
 from fencepost_runtime.failpoints import ahit
 from fencepost_store import settings_store, views
@@ -25,10 +26,12 @@ from fencepost_store.transaction import Tx
 from fencepost_api.auth import Caller
 from fencepost_api.context import Api
 from fencepost_api.effective import check_zone, effective, lowered
+from fencepost_api.handoff import brief
 from fencepost_api.problems import RETRY_SECONDS, Refusal
 from fencepost_api.render import Row, fresh
 from fencepost_api.routing import check_module, choose_module
 from fencepost_api.texts import guess_locale, is_chinese
+from fencepost_api.usecases.handoff_run import to_continue
 from fencepost_api.usecases.stop_run import stop_run
 
 ROUTE: Final = "POST /v1/runs"
@@ -61,7 +64,7 @@ async def create_run(
     raw: the parsed body, which sameness is judged by.
     """
     caller.need("user", "operator", "admin")
-    check_zone(request.input.zone, "/input/zone")
+    check_zone(request.input.zone if request.input else None, "/input/zone")
     _check_available(request)
     digest = fingerprint(raw)
     if request.on_busy == "cancel" and request.conversation_id is not None:
@@ -114,11 +117,13 @@ async def _new_run(
     api: Api, tx: Tx, caller: Caller, request: RunRequest, key: str, digest: str, traceparent: str | None
 ) -> NewRun:
     settings = effective(*await settings_store.read(tx, caller.user_id))
-    given = request.input
+    before = await _before(tx, caller, request)
+    given = request.input or before.input
     await _check_attachments(tx, caller, given.attachments)
     locale = given.locale or settings.locale or guess_locale(given.text)
     zone = given.zone or settings.zone
-    module = _module(request, api.clock.now(), zone, locale, await _known_modules(api, tx))
+    known = await _known_modules(api, tx)
+    module = before.module or _module(request, given.text, api.clock.now(), zone, locale, known)
     asked = request.budget.model_dump(exclude_none=True) if request.budget else {}
     return NewRun(
         id=api.ids.uuid7(),
@@ -126,8 +131,8 @@ async def _new_run(
         user_id=caller.user_id,
         roles=tuple(sorted(caller.roles)),
         module=module,
-        conversation_id=request.conversation_id or api.ids.uuid7(),
-        input=given.model_dump(mode="json", exclude_none=True, exclude_defaults=True),
+        conversation_id=request.conversation_id or before.conversation_id or api.ids.uuid7(),
+        input={**given.model_dump(mode="json", exclude_none=True, exclude_defaults=True), **before.facts},
         locale=locale,
         zone=zone,
         currency=given.currency or settings.currency or ("CNY" if is_chinese(locale) else "USD"),
@@ -139,6 +144,8 @@ async def _new_run(
         deadline=timedelta(seconds=request.deadline_seconds) if request.deadline_seconds else None,
         traceparent=traceparent,
         must_be_free=request.on_busy == "reject",
+        continues=request.continues,
+        root_run_id=before.root_run_id,
     )
 
 
@@ -150,10 +157,40 @@ async def _known_modules(api: Api, tx: Tx) -> frozenset[str]:
     return known
 
 
-def _module(request: RunRequest, now: datetime, zone: str | None, locale: str, known: frozenset[str]) -> str:
+def _module(
+    request: RunRequest, text: str, now: datetime, zone: str | None, locale: str, known: frozenset[str]
+) -> str:
     if request.module is not None:
         return check_module(request.module, known)
-    return choose_module(request.input.text, reference=now, zone=zone, locale=locale, known=known)
+    return choose_module(text, reference=now, zone=zone, locale=locale, known=known)
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What a new run takes from the handed-over one it goes on from. module: unless another was asked for."""
+
+    input: RunInput
+    module: str | None = None
+    conversation_id: UUID | None = None
+    root_run_id: UUID | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+async def _before(tx: Tx, caller: Caller, request: RunRequest) -> _Before:
+    """The same person goes on in the same conversation; another one in their own, with the package alone."""
+    if request.continues is None:
+        assert request.input is not None  # held by the request's shape
+        return _Before(request.input)
+    row, whole = await to_continue(tx, caller, request.continues)
+    text = str(row["input"].get("text", ""))
+    own = row["user_id"] == caller.user_id
+    return _Before(
+        RunInput(text=text, locale=row["locale"], zone=row["zone"]),
+        module=None if request.module else row["module"],
+        conversation_id=row["conversation_id"] if own else None,
+        root_run_id=row["root_run_id"],
+        facts={"continues": brief(whole)},
+    )
 
 
 async def _check_attachments(tx: Tx, caller: Caller, wanted: tuple[UUID, ...]) -> None:
@@ -166,9 +203,8 @@ async def _check_attachments(tx: Tx, caller: Caller, wanted: tuple[UUID, ...]) -
 
 
 def _check_available(request: RunRequest) -> None:
-    for name in ("definition", "continues"):
-        if getattr(request, name) is not None:
-            raise Invalid(f"/{name}", "not available in this release", "not_available")
+    if request.definition is not None:
+        raise Invalid("/definition", "not available in this release", "not_available")
 
 
 async def _make_room(api: Api, caller: Caller, conversation_id: UUID, key: str) -> None:

@@ -17,7 +17,7 @@ from fencepost_store.transaction import Tx
 from fencepost_api.auth import Caller
 from fencepost_api.context import Api
 from fencepost_api.render import Row
-from fencepost_api.texts import cancelled
+from fencepost_api.texts import stopped as stopped_text
 
 
 async def stop_run(api: Api, caller: Caller, run_id: UUID, *, note: str | None) -> Row:
@@ -29,7 +29,7 @@ async def stop_run(api: Api, caller: Caller, run_id: UUID, *, note: str | None) 
     async def work(tx: Tx) -> Row:
         await views.run_access(tx, run_id, None if caller.oversees else caller.user_id)
         run = (await lock_run(tx, run_id)).run
-        await _stop(api, tx, caller, run, note)
+        await stop(api, tx, caller, run, Stop.CANCEL, note=note)
         row = await views.run(tx, run_id)
         await ahit("api.cancel.before_commit")
         return row
@@ -40,13 +40,23 @@ async def stop_run(api: Api, caller: Caller, run_id: UUID, *, note: str | None) 
     return row
 
 
-async def _stop(api: Api, tx: Tx, caller: Caller, run: Run, note: str | None) -> None:
+async def stop(
+    api: Api,
+    tx: Tx,
+    caller: Caller,
+    run: Run,
+    why: Stop,
+    *,
+    note: str | None = None,
+    assignee: str | None = None,
+) -> None:
+    """Stop a locked run: at once where nothing is at work, else by a drain. Raises Conflict run_finished."""
     effects = await views.run_effects(tx, run.id)
     done = [e["tool"] for e in effects if e["state"] == EffectState.COMPLETED]
-    unsure = [e for e in effects if e["state"] in UNSETTLED]
-    explanation = cancelled(run.locale, done, [e["tool"] for e in unsure])
+    unsure = [e for e in effects if e["state"] in UNSETTLED or e["state"] == EffectState.ACCEPTED]
+    explanation = stopped_text(run.locale, why, done, [e["tool"] for e in unsure])
     finalization = stopped(
-        Stop.CANCEL,
+        why,
         explanation,
         f"user:{caller.user_id}",
         evidence={"completed": [e["effect_key"] for e in effects if e["state"] == EffectState.COMPLETED]},
@@ -58,12 +68,13 @@ async def _stop(api: Api, tx: Tx, caller: Caller, run: Run, note: str | None) ->
     decision = decide_stop(
         run,
         api.ids.uuid7(),
-        stop=Stop.CANCEL,
+        stop=why,
         actor=f"user:{caller.user_id}",
         settled=await settled(tx, run),
         finalization=finalization,
         message=FinalMessage(api.ids.uuid7(), explanation),
         note=note,
+        assignee=assignee,
     )
     if decision is not None:
         await record(tx, run, decision)
