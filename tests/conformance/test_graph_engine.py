@@ -170,7 +170,7 @@ class Suite:
         return Task(facts, self.fences[run_id], fresh)
 
 
-@pytest.fixture(params=["langgraph", "scripted"])
+@pytest.fixture(params=["langgraph", "langgraph by ainvoke", "langgraph in turns", "scripted"])
 async def suite(request: pytest.FixtureRequest) -> AsyncIterator[Suite]:
     LOG.__init__()  # type: ignore[misc]
     if request.param == "scripted":
@@ -178,10 +178,13 @@ async def suite(request: pytest.FixtureRequest) -> AsyncIterator[Suite]:
         yield Suite(lambda: ScriptedEngine(NODES, threads), ScriptedEngine(NODES, threads), None)
         return
     database: Database = request.getfixturevalue("database")
+    direct = False  # in turns: what one path left is gone on with by the other
     async with opened_runs(database, lease=timedelta(seconds=60)) as runs, writing(database) as writer:
 
         def make() -> LangGraphEngine:
-            return LangGraphEngine(FencedSaver(runs.worker, writer), NODES)
+            nonlocal direct
+            direct = not direct if request.param == "langgraph in turns" else request.param == "langgraph"
+            return LangGraphEngine(FencedSaver(runs.worker, writer), NODES, direct=direct)
 
         yield Suite(make, make(), runs)
 

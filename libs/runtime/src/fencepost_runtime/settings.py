@@ -126,6 +126,7 @@ class WorkerSettings(LeaseSettings, WakeSettings):
     worker_health_port: int = 0  # 0: any free port
     worker_drain_seconds: float = 10.0  # under the pod's grace period, or SIGKILL ends the drain
     scan_seconds: float = Field(1.0, gt=0)  # how late a run starts at most when every wake-up is lost
+    engine_direct: bool = True  # single tasks without LangGraph's runner, where its version is known
     gateway_url: str = "http://127.0.0.1:8081"
     service_secret_file: Path
     model_url: str | None = None  # absent: the offline model answers

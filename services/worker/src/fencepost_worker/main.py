@@ -141,7 +141,8 @@ def _wire(settings: WorkerSettings, outside: Outside) -> Worker:
 def _executor(settings: WorkerSettings, outside: Outside, holding: Holding, binder: Binder) -> Executor:
     store = outside.store
     recorder = Recorder(store, outside.writer)
-    engine = LangGraphEngine(FencedSaver(store, outside.writer), {CORE.name: CORE_NODES})
+    saver = FencedSaver(store, outside.writer)
+    engine = LangGraphEngine(saver, {CORE.name: CORE_NODES}, direct=settings.engine_direct)
     return Executor(
         store,
         store.ids,

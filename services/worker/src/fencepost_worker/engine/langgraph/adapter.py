@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, Final, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from fencepost_contracts.graphs import GraphDefinition
 from fencepost_domain.errors import FenceLost, FencepostError
+from fencepost_domain.ports import Clock
 from fencepost_domain.vocabulary import Reason
 from fencepost_runtime.logging import get_logger
+from fencepost_runtime.system import SystemClock
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphRecursionError
 from langgraph.types import Command, Interrupt
 
+from fencepost_worker.engine.langgraph.pinned import direct_path
 from fencepost_worker.engine.langgraph.registry import Graph, Left, build
 from fencepost_worker.engine.langgraph.saver import FencedSaver
 from fencepost_worker.engine.langgraph.step import Context
@@ -34,25 +37,52 @@ from fencepost_worker.flow.state import FRESH, State
 from fencepost_worker.flow.step import NodeFunction, Question
 from fencepost_worker.models.port import ModelFailed
 
+if TYPE_CHECKING:
+    from fencepost_worker.engine.langgraph.supersteps import Supersteps
+
 log = get_logger(__name__)
 _FRESH: Final = cast(State, dict(FRESH))
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    """direct: drives it without LangGraph's runner; None where every step goes by `ainvoke`."""
+
+    definition: GraphDefinition
+    graph: Graph
+    direct: Supersteps | None
 
 
 class LangGraphEngine:
     """One per process. `nodes` by graph name: the code of the definitions this worker serves."""
 
-    def __init__(self, saver: FencedSaver, nodes: Mapping[str, Mapping[str, NodeFunction]]) -> None:
+    def __init__(
+        self,
+        saver: FencedSaver,
+        nodes: Mapping[str, Mapping[str, NodeFunction]],
+        *,
+        direct: bool = True,
+        clock: Clock | None = None,
+    ) -> None:
+        """direct: drive single-task supersteps without LangGraph's runner, where its version is known."""
         self._saver = saver
         self._nodes = nodes
-        self._graphs: dict[int, tuple[GraphDefinition, Graph]] = {}  # the definition keeps its id its own
+        self._direct = direct_path(wanted=direct)
+        self._clock = clock or SystemClock()
+        self._graphs: dict[int, _Compiled] = {}  # the definition keeps its id its own
 
     def graph(self, definition: GraphDefinition) -> Graph:
-        """The compiled graph of a definition; compiled once. Hashing it anew for each run would cost 2 %."""
+        """The compiled graph of a definition."""
+        return self._compiled(definition).graph
+
+    def _compiled(self, definition: GraphDefinition) -> _Compiled:
+        """Compiled once. Hashing the definition anew for each run would cost 2 %."""
         known = self._graphs.get(id(definition))
-        if known is None or known[0] is not definition:
-            known = definition, build(definition, self._nodes[definition.name], self._saver)
-            self._graphs[id(definition)] = known
-        return known[1]
+        if known is None or known.definition is not definition:
+            graph = build(definition, self._nodes[definition.name], self._saver)
+            direct = self._direct.of(graph, self._saver, self._clock) if self._direct is not None else None
+            known = self._graphs[id(definition)] = _Compiled(definition, graph, direct)
+        return known
 
     async def execute(self, task: Task, ports: Ports) -> Outcome:
         """See engine.port. Opens the run in the saver for as long as it is executed."""
@@ -73,11 +103,11 @@ class LangGraphEngine:
             self._saver.close_run(task.fence.run_id)
 
     async def _run(self, task: Task, ports: Ports) -> Outcome:
-        graph = self.graph(task.facts.definition)
+        compiled = self._compiled(task.facts.definition)
         config = _config(task)
         entry: Any = {"state": _FRESH}
         if not task.fresh:
-            snapshot = await graph.aget_state(config)
+            snapshot = await compiled.graph.aget_state(config)
             values = cast(State, snapshot.values.get("state", {}))
             if values.get("module") == task.facts.module:
                 if snapshot.interrupts:
@@ -94,13 +124,22 @@ class LangGraphEngine:
                     return _ended(values)
             elif snapshot.tasks and not values.get("module"):
                 entry = None  # claimed again before its first node was done
-        return await self._invoke(graph, entry, config, task, ports)
+        return await self._invoke(compiled, entry, config, task, ports)
 
     async def _invoke(
-        self, graph: Graph, entry: Any, config: RunnableConfig, task: Task, ports: Ports
+        self, compiled: _Compiled, entry: Any, config: RunnableConfig, task: Task, ports: Ports
     ) -> Outcome:
         context = Context(task.facts, ports)
-        values = await graph.ainvoke(entry, config, context=context, durability="sync")
+        if compiled.direct is not None and not isinstance(entry, Command):
+            limit = task.facts.definition.limits.recursion
+            went = await compiled.direct.run(task.fence.run_id, entry, context, limit)
+            if went is not None and went.is_over:
+                if went.interrupts:
+                    return Parked(_question(went.interrupts))
+                return _ended(cast(State, went.values.get("state", {})))
+            if went is not None:
+                entry, config = None, {**config, "recursion_limit": went.limit}
+        values = await compiled.graph.ainvoke(entry, config, context=context, durability="sync")
         pending = values.get("__interrupt__")
         if pending:
             return Parked(_question(pending))

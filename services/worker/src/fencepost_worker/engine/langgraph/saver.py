@@ -31,7 +31,6 @@ from langgraph.checkpoint.base import (
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
-    copy_checkpoint,
     get_checkpoint_id,
     get_serializable_checkpoint_metadata,
 )
@@ -39,8 +38,10 @@ from sqlalchemy import RowMapping
 
 from fencepost_worker.engine.langgraph.open_run import OpenRun, Place
 from fencepost_worker.engine.langgraph.serde import make_serde
+from fencepost_worker.engine.langgraph.shapes import bare, copied, is_last
 from fencepost_worker.engine.langgraph.writer import GroupWriter
 
+NOT_OPEN: Final = "the run is not open in this process"
 HOLD_SECONDS: Final = 0.01  # an ordinary write waits this long for its superstep's checkpoint
 
 
@@ -84,7 +85,7 @@ class FencedSaver(BaseCheckpointSaver[int]):
         thread = config["configurable"]["thread_id"]
         run = self._runs.get(_run_id(thread))
         if run is None:
-            raise FenceLost(thread, "the run is not open in this process")
+            raise FenceLost(thread, NOT_OPEN)
         return run
 
     # ── writing ─────────────────────────────────────────────────────────────────────────────────────
@@ -103,15 +104,32 @@ class FencedSaver(BaseCheckpointSaver[int]):
         if parent is not None:
             self._drop_held(run, (space, parent))
         meta = get_serializable_checkpoint_metadata(config, metadata)
-        serde, body = self.serde.dumps_typed(_bare(checkpoint))
+        serde, body = self.serde.dumps_typed(bare(checkpoint))
         row = NewCheckpoint(space, checkpoint["id"], parent, serde, body, _json(meta))
         if space == "":
             run.newest = None
-        if run.closes and space == "" and (metadata.get("source") == "input" or _is_last(checkpoint)):
+        may_wait = space == "" and (metadata.get("source") == "input" or is_last(checkpoint))
+        await self._store_row(run, row, waits=may_wait)
+        return _config(run.fence.run_id, space, checkpoint["id"])
+
+    async def put_superstep(
+        self, run_id: UUID, checkpoint: Checkpoint, parent: str | None, metadata: str, *, waits: bool
+    ) -> None:
+        """`aput` for the direct path, which knows its metadata and whether the checkpoint may wait."""
+        run = self._runs.get(run_id)
+        if run is None:
+            raise FenceLost(run_id, NOT_OPEN)
+        serde, body = self.serde.dumps_typed(checkpoint)
+        run.newest = None
+        await self._store_row(
+            run, NewCheckpoint("", checkpoint["id"], parent, serde, body, metadata), waits=waits
+        )
+
+    async def _store_row(self, run: OpenRun, row: NewCheckpoint, *, waits: bool) -> None:
+        if waits and run.closes:
             run.waiting.append(row)
         else:
             await self._writer.write(RunWrites(run.fence, row, held=run.taken()))
-        return _config(run.fence.run_id, space, checkpoint["id"])
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
@@ -175,7 +193,7 @@ class FencedSaver(BaseCheckpointSaver[int]):
         run = self._runs.get(run_id)
         wants_newest = checkpoint_id is None and space == ""
         if run is not None and wants_newest and run.newest is not None:
-            return _copied(run.newest[0])
+            return copied(run.newest[0])
         await self._flush_all(run_id)
         async with self._store.transaction() as tx:
             if checkpoint_id is None:
@@ -188,7 +206,7 @@ class FencedSaver(BaseCheckpointSaver[int]):
         found = self._tuple(run_id, row, pending) if row is not None else None
         if run is not None and wants_newest:
             run.newest = (found,)
-        return _copied(found)
+        return copied(found)
 
     async def alist(
         self,
@@ -226,7 +244,7 @@ class FencedSaver(BaseCheckpointSaver[int]):
         if run is None:
             if await self.aget_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}) is None:
                 return  # nothing is there to forget
-            raise FenceLost(thread_id, "the run is not open in this process")
+            raise FenceLost(thread_id, NOT_OPEN)
         for at in list(run.held):
             self._drop_held(run, at)
         run.waiting = []
@@ -254,20 +272,6 @@ def _seen(task: asyncio.Task[None]) -> None:
         task.exception()
 
 
-def _copied(found: CheckpointTuple | None) -> CheckpointTuple | None:
-    """For a caller that may change it: reading a half-done superstep applies its writes in place."""
-    if found is None:
-        return None
-    return found._replace(
-        checkpoint=copy_checkpoint(found.checkpoint), pending_writes=list(found.pending_writes or ())
-    )
-
-
-def _is_last(checkpoint: Checkpoint) -> bool:
-    """No node is triggered by it: our graphs name the next one in a channel of its own."""
-    return not any(name.startswith(("branch:to:", "__pregel_tasks")) for name in checkpoint["channel_values"])
-
-
 def _run_id(thread: object) -> UUID:
     """A thread's run. Raises ValueError: a thread that is no run's id doesn't exist here."""
     return thread if isinstance(thread, UUID) else UUID(str(thread))
@@ -276,16 +280,6 @@ def _run_id(thread: object) -> UUID:
 def _config(run_id: UUID, space: str, checkpoint_id: str) -> RunnableConfig:
     return {
         "configurable": {"thread_id": str(run_id), "checkpoint_ns": space, "checkpoint_id": checkpoint_id}
-    }
-
-
-def _bare(checkpoint: Checkpoint) -> dict[str, Any]:
-    """The checkpoint without values of channels that have no version any more."""
-    values = checkpoint["channel_values"]
-    versions = checkpoint["channel_versions"]
-    return {
-        **checkpoint,
-        "channel_values": {name: value for name, value in values.items() if name in versions},
     }
 
 
