@@ -35,14 +35,14 @@ def pins(module: LoadedModule, *operations: Declared) -> list[Pin]:
 def test_an_operation_becomes_arguments_and_a_request() -> None:
     create = operations()["createTicket"]
     assert create.http is not None and create.endpoint == {"url": SERVER}
-    assert (create.http.method, create.http.path, create.http.body) == ("POST", "/tickets", None)
-    assert create.http.fields == ("title", "priority", "parent"), "a readOnly field is not sent"
+    assert (create.http.method, create.http.url, create.http.body) == ("POST", f"{SERVER}/tickets", None)
+    assert sorted(create.input_schema["properties"]) == ["parent", "priority", "title"], "no readOnly field"
     schema = arguments_schema(create.input_schema)
     assert schema["required"] == ["title"] and schema["additionalProperties"] is False
     assert schema["properties"]["priority"] == {"type": ["integer", "null"], "exclusiveMinimum": 1}
     assert schema["properties"]["parent"]["additionalProperties"] is False
     judge = Schema(schema)
-    assert judge.faults({"title": "x", "priority": None, "X-Team": "ops"}) == []
+    assert judge.faults({"title": "x", "priority": None}) == []
     assert [fault.pointer for fault in judge.faults({"title": "", "surprise": 1})] == [
         "/title",
         "/surprise",
@@ -93,7 +93,7 @@ def test_the_servers_of_the_document_are_the_only_ones() -> None:
     ("change", "reason"),
     [
         (("in: header", "in: cookie, required: true"), "cookie"),
-        (("name: X-Team", "name: Host"), "not an argument's"),
+        (("name: X-Team,", "name: X-Team, required: true,"), "header"),
         (("#/components/schemas/Reference\"", "https://evil.example/x\""), "outside"),
         (("NewTicket:\n", "NewTicket:\n      allOf: [{$ref: \"#/nowhere\"}]\n"), "nowhere"),
     ],
@@ -132,7 +132,9 @@ def test_nothing_is_offered_without_a_pin_and_a_pin_brings_it(tmp_path: Path) ->
     tool = pinned.catalog.tool("helpdesk.open_ticket")
     assert tool is not None and tool.source is not None and tool.approval
     assert tool.source.pin == module.offer.operations["tickets", "createTicket"].fingerprint()
-    assert tool.source.key_header == "Idempotency-Key" and tool.description == "Open a ticket."
+    assert tool.http is not None and tool.http.key_header == "Idempotency-Key"
+    assert tool.http.credential is not None and tool.http.credential.secret == "tickets_token"
+    assert tool.description == "Open a ticket."
 
 
 def test_undeclared_is_opaque_and_high_until_the_contract_says_otherwise(tmp_path: Path) -> None:
@@ -183,7 +185,7 @@ def refused(tmp_path: Path, *change: str) -> str:
         (("effect_class: external_idempotent", "effect_class: async"), "how its task is followed"),
         (("effect_class: external_idempotent", "effect_class: external_queryable"), "lookup"),
         (("    risk: low", "    risk: low\n    input_schema: {type: object}"), "brings the schemas"),
-        (("secret: tickets_token", "secret: ../../etc/passwd"), "names a secret"),
+        (("secret: tickets_token", "secret: ../../etc/passwd"), "auth.secret"),
         (
             ("  - name: tickets\n", "  - name: tickets\n    mcp: {command: [x]}\n"),
             "either `openapi` or `mcp`",

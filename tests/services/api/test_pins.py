@@ -35,7 +35,7 @@ async def test_nobody_of_a_tenant_sees_or_decides_pins(
     for answer in (await client.get(PATH), await client.post(PATH, json=body)):
         assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
     async with lives.gateway.transaction() as tx:
-        assert await pins.pins_in_force(tx) == []
+        assert await pins.pins_decided(tx) == []
 
 
 async def test_the_difference_is_shown_and_the_later_takes_the_place_of_the_earlier(
@@ -57,8 +57,8 @@ async def test_the_difference_is_shown_and_the_later_takes_the_place_of_the_earl
     assert statuses == {first: "replaced", second: "accepted"}
     await root.post(PATH, json={**body, "fingerprint": second, "decision": "revoke"})
     async with lives.gateway.transaction() as tx:
-        assert await pins.pins_in_force(tx) == []
-        assert await pins.is_pin_revoked(tx, module="helpdesk", tool=TOOL, fingerprint=second)
+        [decided] = await pins.pins_decided(tx)
+    assert (decided.fingerprint, decided.status) == (second, "revoked")
     told = [row["what"] for row in await lives.sql("SELECT what FROM agent.audit ORDER BY id")]
     assert told == ["tool_pin.accepted", "tool_pin.accepted", "tool_pin.revoked"]
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
+from urllib.parse import quote
 
 from fencepost_domain.effect import needs_approval
 from fencepost_domain.vocabulary import EffectClass
@@ -17,8 +18,9 @@ from fencepost_domain.vocabulary import EffectClass
 from fencepost_contracts import canonical
 from fencepost_contracts.contract import ToolContract
 from fencepost_contracts.foreign import Unusable, arguments_schema, result_schema
+from fencepost_contracts.http_tools import EFFECT_KEY, HttpCall, HttpLookup
 from fencepost_contracts.names import TOOL_NAME, skeleton
-from fencepost_contracts.sources import Declared, From, HttpBinding, Source, ToolSource
+from fencepost_contracts.sources import Declared, From, Source, ToolSource
 from fencepost_contracts.tools import Tool
 
 LONGEST_DESCRIPTION: Final = 2000
@@ -106,6 +108,8 @@ def published(foreign: Foreign, pin: Pin, offer: Offer) -> Tool:
         "output_schema": _output(foreign, declared),
         "approval": True,
         "source": tool_source(foreign, pin, offer).model_dump(mode="json"),
+        "http": _http(foreign, declared, offer),
+        "lookup": foreign.taken.lookup is not None,
     }
     made = Tool.model_validate(tool)
     return made.model_copy(update={"approval": needs_approval(made.risk, made.effect_class, approval=asked)})
@@ -120,7 +124,7 @@ def _output(foreign: Foreign, declared: Declared) -> dict[str, Any]:
 
 
 def tool_source(foreign: Foreign, pin: Pin, offer: Offer) -> ToolSource:
-    source, taken, declared = foreign.source, foreign.taken, pin.declared
+    source, task, declared = foreign.source, foreign.taken.task, pin.declared
     return ToolSource(
         name=source.name,
         kind=declared.kind,
@@ -129,24 +133,51 @@ def tool_source(foreign: Foreign, pin: Pin, offer: Offer) -> ToolSource:
         accepted_at=pin.accepted_at,
         endpoint=declared.endpoint,
         auth=source.auth,
-        http=declared.http,
-        max_response_bytes=source.max_response_bytes,
-        key_header=taken.key_header,
-        lookup=taken.lookup,
-        lookup_http=_request(offer, source, taken.lookup.operation if taken.lookup else None),
-        task=taken.task,
-        status_http=_request(offer, source, taken.task.status if taken.task else None),
-        cancel_http=_request(offer, source, taken.task.cancel if taken.task else None),
+        task=task,
+        status=_request(offer, source, task.status if task else None),
+        cancel=_request(offer, source, task.cancel if task else None),
     )
 
 
-def _request(offer: Offer, source: Source, operation: str | None) -> HttpBinding | None:
+def _request(offer: Offer, source: Source, operation: str | None) -> HttpCall | None:
+    """Another operation of the same document, signed the same way. Raises Unusable."""
     if operation is None:
         return None
     declared = offer.operations.get((source.name, operation))
-    if declared is None:
+    if declared is None or declared.http is None:
         raise Unusable(f"{source.name} has no operation {operation} any more")
-    return declared.http
+    return declared.http.model_copy(update={"credential": source.auth})
+
+
+def _http(foreign: Foreign, declared: Declared, offer: Offer) -> HttpCall | None:
+    """The declared request with what the contract says of it: key, credential, look-up."""
+    if declared.http is None:
+        return None
+    taken, rules = foreign.taken, foreign.taken.lookup
+    lookup = None
+    asked = _request(offer, foreign.source, rules.operation if rules else None)
+    if rules is not None and asked is not None:
+        lookup = HttpLookup(
+            method=asked.method,
+            url=_keyed(asked, rules.key_argument),
+            found=rules.found,
+            absent=rules.absent,
+            result=rules.result,
+            external_id=rules.external_id,
+        )
+    return declared.http.model_copy(
+        update={"credential": foreign.source.auth, "key_header": taken.key_header, "lookup": lookup}
+    )
+
+
+def _keyed(asked: HttpCall, argument: str) -> str:
+    """The look-up's address with the effect's key in the place of one argument. Raises Unusable."""
+    place, key = "{" + argument + "}", "{" + EFFECT_KEY + "}"
+    if place in asked.url:
+        return asked.url.replace(place, key)
+    if asked.method not in ("GET", "DELETE"):
+        raise Unusable(f"a look-up by {argument} is not sent")
+    return f"{asked.url}{'&' if '?' in asked.url else '?'}{quote(argument, safe='')}={key}"
 
 
 def difference(before: Declared | None, after: Declared) -> list[str]:
@@ -165,4 +196,6 @@ def _line(value: Any) -> str:
     return value if isinstance(value, str) else canonical.dumps(value).decode()
 
 
-_NOT_PUBLISHED: Final = {"approval", "from_", "description", "input_schema", "output_schema", "name"}
+_NOT_PUBLISHED: Final = {
+    "approval", "from_", "description", "input_schema", "output_schema", "name", "http", "lookup"
+}  # fmt: skip

@@ -145,6 +145,7 @@ def _tool_faults(tool: ToolContract, module: str) -> Iterator[tuple[str, str]]:
     if tool.effect_class is EffectClass.LOCAL and tool.timeout_seconds > LONGEST_LOCAL_SECONDS:
         yield "/timeout_seconds", f"a local tool works under a lock: {LONGEST_LOCAL_SECONDS:g} s at most"
     has_lookup = tool.lookup or (tool.http is not None and tool.http.lookup is not None)
+    has_lookup |= tool.from_ is not None and tool.from_.lookup is not None
     if has_lookup and tool.effect_class in (EffectClass.NONE, EffectClass.LOCAL):
         yield "/lookup", "this class has nothing outside to look up"
     if tool.effect_class is EffectClass.EXTERNAL_QUERYABLE and not has_lookup:

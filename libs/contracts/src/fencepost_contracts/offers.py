@@ -88,7 +88,11 @@ def from_faults(tool: ToolContract, contract: Contract) -> Iterator[tuple[str, s
         yield "/effect_class", "what a source does is not in our database: it is none, external or async"
     if (taken.task is None) == (tool.effect_class is EffectClass.ASYNC):
         yield "/from/task", "an async tool says how its task is followed, and no other does"
-    if (taken.lookup is None) == tool.lookup:
-        yield "/from/lookup", "`lookup: true` and the operation to look up with belong together"
+    if tool.lookup and taken.lookup is None:
+        yield "/from/lookup", "say which operation looks it up"
+    if tool.http is not None:
+        yield "/http", "the source says how its tools are called"
+    if tool.effect_class is EffectClass.EXTERNAL_IDEMPOTENT and taken.key_header is None:
+        yield "/from/key_header", "this class repeats by the provider's key: name the header it goes into"
     if source.kind == "mcp" and (taken.task or taken.lookup or taken.key_header):
         yield "/from", "an MCP server has no keys, look-ups or tasks that we could rely on"

@@ -1,32 +1,31 @@
 """OpenAPI 3.0 and 3.1 documents, read into declarations: an operation becomes a request with named arguments.
 
 The document is a file of the module's folder; references stay inside it and nothing is fetched. Path,
-query and header parameters and the fields of a JSON body become arguments of one object. An operation that
-can't be called safely (cookies, deep objects, other bodies than JSON) is named with its reason.
+query parameters and the fields of a JSON body become arguments of one object, and an `http` block as a
+contract would have it. An operation that needs more (headers, cookies, other bodies) is named, with why.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import quote, urlsplit
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from fencepost_contracts.foreign import Unusable, resolve
-from fencepost_contracts.sources import Declared, HttpBinding, HttpParameter, Where
+from fencepost_contracts.http_tools import PLACEHOLDER, HttpCall
+from fencepost_contracts.sources import Declared
 
 MAX_BYTES: Final = 4_194_304
 METHODS: Final = ("get", "put", "post", "delete", "patch")
+IN_QUERY: Final = frozenset({"GET", "DELETE"})
 IGNORED_HEADERS: Final = frozenset({"accept", "content-type", "authorization"})  # says the specification
-FORBIDDEN_HEADERS: Final = frozenset({
-    "host", "content-length", "transfer-encoding", "connection", "cookie", "upgrade", "te", "trailer",
-    "proxy-authorization", "forwarded", "x-forwarded-for", "x-forwarded-host",
-})  # fmt: skip
 JSON: Final = "application/json"
 BODY: Final = "body"
 
@@ -115,24 +114,19 @@ def _declared(
     document: Mapping[str, Any], source: str, server: str, name: str, path: str, method: str,
     item: Mapping[str, Any], operation: Mapping[str, Any],
 ) -> Declared:  # fmt: skip
-    properties: dict[str, Any] = {}
-    required: list[str] = []
-    parameters = []
+    arguments = _Arguments(document, method.upper(), server + path)
     for parameter in _parameters(document, item, operation):
-        place = _place(parameter, path)
-        if place is None:
-            continue
-        argument = str(parameter["name"])
-        if argument in properties:
-            raise Unusable(f"{argument!r} is a parameter in two places")
-        properties[argument] = {**parameter.get("schema", {}), **_said(parameter)}
-        if parameter.get("required") or place == "path":
-            required.append(argument)
-        explode = bool(parameter.get("explode", place == "query"))
-        parameters.append(HttpParameter(argument=argument, place=place, name=argument, explode=explode))
-    fields, body = _body(document, operation, properties, required)
-    schema = {"type": "object", "properties": properties, "required": sorted(required)}
+        arguments.take(parameter)
+    body = _body(document, operation, arguments)
+    unnamed = set(PLACEHOLDER.findall(arguments.url)) - set(arguments.properties)
+    if unnamed:
+        raise Unusable(f"its path names {', '.join(sorted(unnamed))}, which is no parameter")
     said = [str(operation[word]).strip() for word in ("summary", "description") if operation.get(word)]
+    schema = {
+        "type": "object",
+        "properties": arguments.properties,
+        "required": sorted(arguments.required),
+    }
     return Declared(
         source=source,
         kind="openapi",
@@ -141,10 +135,64 @@ def _declared(
         input_schema=_whole(document, schema),
         output_schema=_answer(document, operation),
         endpoint={"url": server},
-        http=HttpBinding(
-            method=method.upper(), path=path, parameters=tuple(parameters), fields=tuple(fields), body=body
-        ),
+        http=HttpCall(method=arguments.method, url=arguments.url, body=body),
     )
+
+
+@dataclass(slots=True)
+class _Arguments:
+    """An operation's arguments, and its address with places for those that stand in it."""
+
+    document: Mapping[str, Any]
+    method: str
+    url: str
+    properties: dict[str, Any] = field(default_factory=dict)
+    required: list[str] = field(default_factory=list)
+
+    def take(self, parameter: Mapping[str, Any]) -> None:
+        """Raises Unusable for one that is needed and can't be sent; one that isn't needed is left out."""
+        place, name = parameter.get("in"), str(parameter.get("name", ""))
+        if place == "path":
+            if "{" + name + "}" not in self.url:
+                raise Unusable(f"the path has no {{{name}}}")
+            argument = _argument(name)
+            self.url = self.url.replace("{" + name + "}", "{" + argument + "}")
+            self._add(argument, parameter, required=True)
+        elif place == "query" and self.method in IN_QUERY:
+            if parameter.get("style", "form") != "form" or parameter.get("explode") is False:
+                self._left_out(parameter, "a list in one parameter is not sent")
+                return
+            self._add(name, parameter, required=bool(parameter.get("required")))
+        elif place == "query" and parameter.get("required"):
+            if _kind(self.document, parameter) in ("array", "object"):
+                raise Unusable(f"{name}: a list in the address of a {self.method} is not sent")
+            mark = "&" if "?" in self.url else "?"
+            self.url += f"{mark}{quote(name, safe='')}={{{_argument(name)}}}"
+            self._add(_argument(name), parameter, required=True)
+        elif place != "header" or name.lower() not in IGNORED_HEADERS:
+            self._left_out(parameter, f"a parameter in {place} is not sent")
+
+    def _left_out(self, parameter: Mapping[str, Any], why: str) -> None:
+        if parameter.get("required"):
+            raise Unusable(f"{parameter.get('name')}: {why}")
+
+    def _add(self, argument: str, parameter: Mapping[str, Any], *, required: bool) -> None:
+        if argument in self.properties:
+            raise Unusable(f"{argument!r} is a parameter in two places")
+        self.properties[argument] = {**parameter.get("schema", {}), **_said(parameter)}
+        if required:
+            self.required.append(argument)
+
+
+def _argument(name: str) -> str:
+    """A name that can stand for a place in an address."""
+    plain = re.sub(r"\W", "_", name, flags=re.ASCII)
+    return plain if PLACEHOLDER.fullmatch("{" + plain + "}") else f"_{plain}"
+
+
+def _kind(document: Mapping[str, Any], parameter: Mapping[str, Any]) -> Any:
+    schema = parameter.get("schema", {})
+    return (resolve(document, schema["$ref"]) if "$ref" in schema else schema).get("type")
 
 
 def _parameters(
@@ -158,38 +206,17 @@ def _parameters(
     return list(found.values())
 
 
-def _place(parameter: Mapping[str, Any], path: str) -> Where | None:
-    place, name = parameter.get("in"), str(parameter.get("name", ""))
-    if place == "header":
-        if name.lower() in IGNORED_HEADERS:
-            return None
-        if name.lower() in FORBIDDEN_HEADERS:
-            raise Unusable(f"the header {name} is not an argument's to set")
-        return "header"
-    if place == "path":
-        if "{" + name + "}" not in path:
-            raise Unusable(f"the path has no {{{name}}}")
-        return "path"
-    if place == "query":
-        if parameter.get("style", "form") != "form":
-            raise Unusable(f"{name}: style {parameter['style']} is not sent")
-        return "query"
-    if not parameter.get("required"):
-        return None
-    raise Unusable(f"{name}: a parameter in {place} is not sent")
-
-
 def _said(parameter: Mapping[str, Any]) -> dict[str, str]:
     return {"description": str(parameter["description"])} if parameter.get("description") else {}
 
 
-def _body(
-    document: Mapping[str, Any], operation: Mapping[str, Any], properties: dict[str, Any], required: list[str]
-) -> tuple[list[str], str | None]:
+def _body(document: Mapping[str, Any], operation: Mapping[str, Any], arguments: _Arguments) -> str | None:
     """Adds the body's fields to the arguments; a body that is no object of fields is one argument, `body`."""
     given = operation.get("requestBody")
     if given is None:
-        return [], None
+        return None
+    if arguments.method in IN_QUERY:
+        raise Unusable(f"a {arguments.method} with a body is not sent")
     request = resolve(document, given["$ref"]) if "$ref" in given else given
     content = request.get("content", {})
     media = next((content[kind] for kind in content if _is_json(kind)), None)
@@ -198,19 +225,18 @@ def _body(
     schema = media.get("schema", {})
     flat = resolve(document, schema["$ref"]) if "$ref" in schema else schema
     fields = flat.get("properties")
-    if isinstance(fields, Mapping) and "allOf" not in flat and not set(fields) & set(properties):
+    if isinstance(fields, Mapping) and "allOf" not in flat and not set(fields) & set(arguments.properties):
         sent = {name: value for name, value in fields.items() if not value.get("readOnly")}
-        properties.update(sent)
-        required.extend(
-            name for name in flat.get("required", ()) if name in sent and request.get("required", True)
-        )
-        return list(sent), None
-    if BODY in properties:
+        arguments.properties.update(sent)
+        if request.get("required", True):
+            arguments.required.extend(name for name in flat.get("required", ()) if name in sent)
+        return None
+    if BODY in arguments.properties:
         raise Unusable("a parameter is named body, and there is a body")
-    properties[BODY] = schema
+    arguments.properties[BODY] = schema
     if request.get("required"):
-        required.append(BODY)
-    return [], BODY
+        arguments.required.append(BODY)
+    return "{" + BODY + "}"
 
 
 def _answer(document: Mapping[str, Any], operation: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -248,8 +274,3 @@ def _collect(document: Mapping[str, Any], value: Any, parts: dict[str, Any]) -> 
     elif isinstance(value, list):
         for inner in value:
             _collect(document, inner, parts)
-
-
-def address(server: str, path: str) -> str:
-    """Server and path as one address; the path is under the server's own."""
-    return urljoin(f"{server}/", path.lstrip("/"))

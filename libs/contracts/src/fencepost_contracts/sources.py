@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
+from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr
 
 from fencepost_contracts import canonical
+from fencepost_contracts.http_tools import SECRET_NAME, Credential, HttpCall
 
 Kind = Literal["openapi", "mcp"]
-Where = Literal["path", "query", "header"]
-SECRET_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_SECRET: Final = re.compile(SECRET_NAME)
 SOURCE_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,31}")
 LONGEST_TASK_SECONDS: Final = 30 * 24 * 3600
 Pointer = Annotated[StrictStr, Field(pattern=r"^(/[^/]*)*$", max_length=200)]
@@ -32,15 +32,6 @@ class Secret(Frozen):
     """A credential by its name in the secrets folder; the value is put in at the send and stored nowhere."""
 
     secret: StrictStr
-
-
-class Auth(Frozen):
-    """How requests to a source are signed: a header (or query parameter) made of a prefix and a secret."""
-
-    secret: StrictStr
-    place: Annotated[Literal["header", "query"], Field(alias="in")] = "header"
-    name: Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] = "Authorization"
-    prefix: Annotated[StrictStr, Field(max_length=32)] = "Bearer "
 
 
 class McpServer(Frozen):
@@ -58,9 +49,8 @@ class Source(Frozen):
     openapi: StrictStr | None = None  # a file of the module's folder; nothing is fetched
     server: StrictStr | None = None  # one of the document's servers
     mcp: McpServer | None = None
-    auth: Auth | None = None
+    auth: Credential | None = None
     tools: Literal["listed", "all"] = "listed"
-    max_response_bytes: Annotated[StrictInt, Field(gt=0, le=16_777_216)] = 1_048_576
 
     @property
     def kind(self) -> Kind:
@@ -68,15 +58,16 @@ class Source(Frozen):
 
 
 class LookUp(Frozen):
-    """An operation that says whether an effect happened.
+    """An operation that says whether an effect happened, by the effect's key, which `key_argument` takes.
 
-    arguments: each is `key` (the effect's) or a pointer into the call's own. Found: a 2xx answer, unless what
-    `result` points to is empty; absent: these statuses.
+    Found: a 2xx answer whose `found` isn't empty; absent: these statuses.
     """
 
     operation: Operation
-    arguments: dict[str, StrictStr] = Field(default_factory=dict)
+    key_argument: StrictStr
+    found: Pointer | None = None
     result: Pointer = ""
+    external_id: Pointer | None = None
     absent: tuple[StrictInt, ...] = (404,)
 
 
@@ -111,25 +102,6 @@ class From(Frozen):
         return self.operation or self.tool or ""
 
 
-class HttpParameter(Frozen):
-    """An argument's place in a request. explode: a list is repeated, else joined by commas."""
-
-    argument: str
-    place: Where
-    name: str
-    explode: StrictBool = True
-
-
-class HttpBinding(Frozen):
-    """An operation as a request. fields: arguments that make its JSON body; body: the one that is it."""
-
-    method: str
-    path: str
-    parameters: tuple[HttpParameter, ...] = ()
-    fields: tuple[str, ...] = ()
-    body: str | None = None
-
-
 class Declared(Frozen):
     """What a source says of one tool. description and schemas are as read; `http` says how it is called."""
 
@@ -140,7 +112,7 @@ class Declared(Frozen):
     input_schema: dict[str, Any]
     output_schema: dict[str, Any] | None = None
     endpoint: dict[str, Any]
-    http: HttpBinding | None = None
+    http: HttpCall | None = None
 
     def fingerprint(self) -> str:
         """SHA-256 of the canonical content. Raises ValueError for what JSON can't say (NaN)."""
@@ -152,23 +124,21 @@ class Declared(Frozen):
 
 
 class ToolSource(Frozen):
-    """In a published tool: what it is pinned to, and all that its executor needs besides secrets."""
+    """In a published tool: what it is pinned to, and what its executor needs besides its `http` block.
+
+    status, cancel: the requests by which an asynchronous tool's task is followed.
+    """
 
     name: str
     kind: Kind
     target: str
     pin: str
-    accepted_at: str = ""  # each acceptance makes a catalog of its own, also of a declaration that comes back
+    accepted_at: str = ""  # each acceptance makes a catalog of its own, also of one that comes back
     endpoint: dict[str, Any]
-    auth: Auth | None = None
-    http: HttpBinding | None = None
-    max_response_bytes: int = 1_048_576
-    key_header: str | None = None
-    lookup: LookUp | None = None
-    lookup_http: HttpBinding | None = None
+    auth: Credential | None = None
     task: TaskRules | None = None
-    status_http: HttpBinding | None = None
-    cancel_http: HttpBinding | None = None
+    status: HttpCall | None = None
+    cancel: HttpCall | None = None
 
 
 def endpoint_of(source: Source) -> dict[str, Any]:
@@ -196,8 +166,6 @@ def source_faults(sources: Sequence[Source]) -> Iterator[tuple[str, str]]:
             continue
         if source.mcp is not None:
             yield from _mcp_faults(source, at)
-        if source.auth is not None and not SECRET_NAME.fullmatch(source.auth.secret):
-            yield at + "/auth/secret", "this names a secret, it is none"
 
 
 def _mcp_faults(source: Source, at: str) -> Iterator[tuple[str, str]]:
@@ -212,7 +180,7 @@ def _mcp_faults(source: Source, at: str) -> Iterator[tuple[str, str]]:
     if source.server is not None:
         yield at + "/server", "only an OpenAPI document has servers"
     for name, value in server.env.items():
-        if isinstance(value, Secret) and not SECRET_NAME.fullmatch(value.secret):
+        if isinstance(value, Secret) and not _SECRET.fullmatch(value.secret):
             yield at + "/mcp/env" + canonical.pointer(name), "this names a secret, it is none"
 
 

@@ -115,6 +115,13 @@ class GatewaySettings(CommonSettings):
     service_secret_file: Path  # what a worker shows to be let in
     allow_unsafe_durability: bool = False  # tests only: a forgotten COMMIT breaks every promise
     secrets_dir: Path | None = None  # credentials of tools, one file each
+    # Special networks (link-local, metadata) that tools may call all the same, comma-separated.
+    egress_allow: Annotated[tuple[str, ...], NoDecode] = ()
+
+    @field_validator("egress_allow", mode="before")
+    @classmethod
+    def _networks(cls, value: object) -> object:
+        return _comma_separated(value)
 
 
 class WorkerSettings(LeaseSettings, WakeSettings):

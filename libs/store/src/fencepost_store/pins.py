@@ -45,13 +45,9 @@ async def see_declaration(
     return row["status"], bool(row["is_new"])
 
 
-async def pins_in_force(tx: Tx) -> list[StoredPin]:
-    return [StoredPin(**row) for row in await tx.rows("pins_in_force")]
-
-
-async def is_pin_revoked(tx: Tx, *, module: str, tool: str, fingerprint: str) -> bool:
-    row = await tx.row("is_pin_revoked", module=module, tool=tool, fingerprint=fingerprint)
-    return row is not None
+async def pins_decided(tx: Tx) -> list[StoredPin]:
+    """Accepted and revoked ones. A run in flight goes on under a replaced pin, not under a revoked one."""
+    return [StoredPin(**row) for row in await tx.rows("pins_decided")]
 
 
 async def list_pins(tx: Tx, module: str | None = None) -> Sequence[StoredPin]:

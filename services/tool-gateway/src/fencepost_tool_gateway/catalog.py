@@ -39,6 +39,7 @@ from fencepost_store.transaction import Store, Tx
 from fencepost_tool_gateway.executors.port import Outside
 from fencepost_tool_gateway.executors.python import PythonExecutor, import_tools
 from fencepost_tool_gateway.executors.routing import INSIDE, Executors
+from fencepost_tool_gateway.pinning import Pinning
 
 log = get_logger(__name__)
 MOST_BOUND: Final = 64  # catalogs kept compiled; older ones are read again when a run needs them
@@ -67,15 +68,22 @@ class Catalogs:
     """The modules found, their tools' code (imported once, at start), and compiled catalogs."""
 
     def __init__(
-        self, dirs: Sequence[Path | None], *, installed: bool = True, outside: Sequence[Outside] = ()
+        self,
+        dirs: Sequence[Path | None],
+        *,
+        installed: bool = True,
+        outside: Sequence[Outside] = (),
+        pinning: Pinning | None = None,
     ) -> None:
         self._dirs, self._installed, self._outside = tuple(dirs), installed, tuple(outside)
+        self._pinning = pinning or Pinning()
+        self._bases: dict[str, LoadedModule] = {}  # without what their sources provide
         self._modules: dict[str, LoadedModule] = {}
         self._seen: dict[str, str] = {}  # module -> hash of the file last looked at
         self._bound: OrderedDict[str, Compiled] = OrderedDict()
         self._failed = counter("fencepost.contract.reload_failures", "Changed contracts that were refused")
         self.refused: dict[str, tuple[str, ...]] = {}  # module -> faults of its file as it is now
-        self.executor = Executors(PythonExecutor({}), self._outside)
+        self.executor = Executors(PythonExecutor({}), self._outside, self._pinning.why_not)
 
     def load(self) -> None:
         """Compile and import everything. Raises ContractRefused with all that is wrong."""
@@ -83,12 +91,12 @@ class Catalogs:
         tools = {}
         for folder in folders:
             tools.update(import_tools(folder))
-        self.executor = Executors(PythonExecutor(tools), self._outside)
+        self.executor = Executors(PythonExecutor(tools), self._outside, self._pinning.why_not)
         faults: list[ContractFault] = []
         for folder in folders:
             try:
                 self._take(self._compiled(folder))
-                self._seen[folder.name] = _digest(folder.contract)
+                self._seen[folder.name] = _digest(self._bases[folder.name])
             except ContractRefused as error:
                 faults.extend(error.faults)
         if faults:
@@ -105,8 +113,8 @@ class Catalogs:
     async def reload(self, store: Store) -> int:
         """Look at the contracts again; returns how many changed. A refused one leaves the last in force."""
         changed = 0
-        for module in list(self._modules.values()):
-            digest = _digest(module.folder.contract)
+        for module in list(self._bases.values()):
+            digest = _digest(module)
             if digest == self._seen.get(module.folder.name):
                 continue
             try:
@@ -114,13 +122,34 @@ class Catalogs:
             except ContractRefused as error:
                 self._alarm(module, error)
             else:
-                # In the database first: a run must never be bound to what nobody else can read.
-                async with store.transaction() as tx:
-                    await _publish(tx, newer.catalog)
-                self._take(newer)
+                await self._replace(store, newer)
                 changed += 1
+                digest = _digest(newer)  # another document may be named now
             self._seen[module.folder.name] = digest  # an alarm a change, not one a second
         return changed
+
+    async def follow(self, store: Store) -> int:
+        """Take up what operators decided of pins; returns how many catalogs changed by that."""
+        changed = sorted(await self._pinning.read(store) & set(self._bases))
+        for name in changed:
+            await self._replace(store, self._bases[name])
+        return len(changed)
+
+    async def look(self, store: Store) -> None:
+        """Ask the modules' sources what they declare."""
+        await self._pinning.look(store, list(self._bases.values()))
+
+    async def _replace(self, store: Store, newer: LoadedModule) -> None:
+        # In the database first: a run must never be bound to what nobody else can read.
+        async with store.transaction() as tx:
+            await _publish(tx, self._with_pins(newer).catalog)
+        self._take(newer)
+
+    def _with_pins(self, module: LoadedModule) -> LoadedModule:
+        pinned, refused = module.pinned(self._pinning.of(module.folder.name))
+        for tool, why in refused.items():
+            log.error("pin.unusable", module=module.folder.name, tool=tool, why=why)
+        return pinned
 
     def _alarm(self, module: LoadedModule, error: ContractRefused) -> None:
         name, faults = module.folder.name, tuple(map(str, error.faults))
@@ -140,9 +169,14 @@ class Catalogs:
         return module
 
     def _take(self, module: LoadedModule) -> None:
-        self._modules[module.folder.name] = module
-        self.refused.pop(module.folder.name, None)
-        self._keep(Compiled(module.catalog))
+        name = module.folder.name
+        self._bases[name] = module
+        self._modules[name] = self._with_pins(module)
+        self.refused.pop(name, None)
+        self._keep(Compiled(self._modules[name].catalog))
+
+    def folders(self) -> dict[str, Path]:
+        return {name: module.folder.path for name, module in self._bases.items()}
 
     def now(self, module: str) -> Catalog:
         """The module's catalog in force. Raises NotFound."""
@@ -197,8 +231,13 @@ async def _publish(tx: Tx, catalog: Catalog) -> bool:
     )
 
 
-def _digest(path: Path) -> str:
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError:
-        return "unreadable"
+def _digest(module: LoadedModule) -> str:
+    """Of the contract and the documents it names."""
+    documents = [module.folder.path / one.openapi for one in module.contract.sources if one.openapi]
+    digest = hashlib.sha256()
+    for path in (module.folder.contract, *documents):
+        try:
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+        except OSError:
+            digest.update(b"unreadable")
+    return digest.hexdigest()

@@ -29,6 +29,7 @@ from fencepost_tool_gateway.executors.port import Call
 from fencepost_tool_gateway.gateway import Gateway, check_start
 from fencepost_tool_gateway.problems import Refused
 
+PINNED: Final = frozenset({"tool_changed", "source_unavailable"})  # the source's doing, not the catalog's
 SHORTEST_RETRY: Final = 0.2  # seconds; an attempt that is about to end is asked for soon
 
 
@@ -136,7 +137,7 @@ async def _call(
         raise Conflict("catalog_mismatch", "it was prepared under another catalog; prepare it again")
     reason = gateway.catalogs.executor.why_not(tool)
     if reason is not None:
-        raise Conflict("catalog_mismatch", reason[1])
+        raise Conflict(reason[0] if reason[0] in PINNED else "catalog_mismatch", reason[1])
     arguments = json.loads(action.arguments)
     return bound, Call(tool, arguments, run, around.currency, action.index, around.created_at, now)
 

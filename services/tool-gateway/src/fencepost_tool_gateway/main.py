@@ -26,6 +26,7 @@ from fencepost_store.transaction import Store
 
 from fencepost_tool_gateway.app import make_app
 from fencepost_tool_gateway.catalog import Catalogs
+from fencepost_tool_gateway.executors.outside import make_outside
 from fencepost_tool_gateway.gateway import Gateway
 
 log = get_logger(__name__)
@@ -58,7 +59,8 @@ async def serve(settings: GatewaySettings, stop: asyncio.Event) -> None:
     secret = load_secret(settings.service_secret_file)
     register_secret(secret)
     keys = load_key_ring(settings.token_keys_file)
-    catalogs = Catalogs(module_dirs(settings.modules_dir))
+    outside = make_outside(settings)
+    catalogs = Catalogs(module_dirs(settings.modules_dir), outside=outside.executors, pinning=outside.pinning)
     try:
         catalogs.load()
     except ContractRefused as error:
@@ -73,7 +75,9 @@ async def serve(settings: GatewaySettings, stop: asyncio.Event) -> None:
     store = Store(engine, ids)
     try:
         await _check_server(settings, store)
+        await catalogs.follow(store)
         new = await catalogs.publish(store)
+        outside.servers.folders.update(catalogs.folders())
         gateway = Gateway(store, catalogs, keys, ids, str(ids.uuid7()))
         log.info("gateway.ready", catalogs_new=new, boot=gateway.boot, port=settings.gateway_port)
         app = make_app(gateway, secret, _checks(settings, store))
@@ -81,8 +85,11 @@ async def serve(settings: GatewaySettings, stop: asyncio.Event) -> None:
             stop,
             serve_http(app, settings.gateway_host, settings.gateway_port, stop, _announce),
             run_every(lambda: catalogs.reload(store), RELOAD_EVERY, stop, "reload_contracts", clock),
+            run_every(lambda: catalogs.follow(store), RELOAD_EVERY, stop, "follow_pins", clock),
+            run_every(lambda: catalogs.look(store), RELOAD_EVERY, stop, "look_at_sources", clock),
         )
     finally:
+        await catalogs.executor.close()
         await store.close()
 
 

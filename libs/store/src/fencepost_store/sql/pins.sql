@@ -7,22 +7,14 @@ VALUES (:module, :tool, :fingerprint, :source, :declaration)
 ON CONFLICT (module, tool, fingerprint) DO UPDATE SET last_seen_at = clock_timestamp()
 RETURNING status, xmax = 0 AS is_new;
 
--- pins_in_force --
--- Why: what the catalogs may be made of: one accepted declaration a tool.
+-- pins_decided --
+-- Why: what the catalogs may be made of: one accepted declaration a tool; and what nobody may call any more.
 -- Locks: none.  Clock: none.
--- Result: module, tool, fingerprint, declaration, decided_at, by module and tool.
-SELECT module, tool, fingerprint, source, declaration, decided_at
+-- Result: accepted and revoked declarations, by module and tool.
+SELECT module, tool, fingerprint, source, declaration, status, decided_at
   FROM agent.tool_pins
- WHERE status = 'accepted'
- ORDER BY module, tool;
-
--- is_pin_revoked --
--- Why: a run in flight goes on under the pin it is bound to, also after a later one, but not under a revoked one.
--- Locks: none.  Clock: none.
--- Result: a row when it is revoked.
-SELECT 1 AS revoked
-  FROM agent.tool_pins
- WHERE module = :module AND tool = :tool AND fingerprint = :fingerprint AND status = 'revoked';
+ WHERE status IN ('accepted', 'revoked')
+ ORDER BY module, tool, fingerprint;
 
 -- list_pins --
 -- Why: what an operator decides on: each tool's accepted declaration beside what was seen last.

@@ -89,7 +89,7 @@ class HttpExecutor:
                 if isinstance(value, dict | list)
                 else Looked(Seen.UNSURE, detail="no JSON")
             )
-        result = mask_registered(resolved(value, block.lookup.result))
+        result = mask_registered(as_object(resolved(value, block.lookup.result)))
         return Looked(Seen.FOUND, result, _named(value, block.lookup.external_id))
 
     async def close(self) -> None:
@@ -123,7 +123,8 @@ def _block(tool: Tool) -> HttpCall:
 def _told(block: HttpCall, status: int, headers: httpx.Headers, body: bytes) -> Told:
     if 200 <= status < 300:
         value = mask_registered(_json(body))
-        return Told(Heard.COMPLETED, resolved(value, block.result), _named(value, block.external_id))
+        result = as_object(resolved(value, block.result))
+        return Told(Heard.COMPLETED, result, _named(value, block.external_id))
     detail = f"HTTP {status}"
     if status == TOO_MANY:
         return Told(
@@ -135,6 +136,11 @@ def _told(block: HttpCall, status: int, headers: httpx.Headers, body: bytes) -> 
     if status in block.rejected:
         return Told(Heard.REJECTED, code="rejected", detail=f"{detail}{_reason(body)}")
     return Told(Heard.UNKNOWN, code="answer_unclear", detail=detail)
+
+
+def as_object(value: Any) -> Any:
+    """A result is an object; a list or a plain value is one under `result`. None stays: nothing to read."""
+    return value if value is None or isinstance(value, dict) else {"result": value}
 
 
 def _reason(body: bytes) -> str:

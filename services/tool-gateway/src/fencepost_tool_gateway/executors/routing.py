@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from fencepost.authoring import Plan
@@ -13,21 +13,26 @@ from fencepost_store.transaction import Tx
 from fencepost_tool_gateway.executors.port import Call, Outside
 from fencepost_tool_gateway.executors.python import PythonExecutor
 
+Guard = Callable[[Tool], tuple[RefusalCode, str] | None]
 INSIDE: Final = frozenset({EffectClass.NONE, EffectClass.LOCAL})
 
 
 class Executors:
     """Implements executors.port.Executor over the modules' code and the outside executors."""
 
-    def __init__(self, inside: PythonExecutor, outside: Sequence[Outside] = ()) -> None:
-        self._inside, self._outside = inside, tuple(outside)
+    def __init__(
+        self, inside: PythonExecutor, outside: Sequence[Outside] = (), guard: Guard | None = None
+    ) -> None:
+        """guard: says of a tool that others declare why it may not be called now."""
+        self._inside, self._outside, self._guard = inside, tuple(outside), guard
 
     def outside_of(self, tool: Tool) -> Outside | None:
         return next((one for one in self._outside if one.runs(tool)), None)
 
     def why_not(self, tool: Tool) -> tuple[RefusalCode, str] | None:
-        if self.outside_of(tool) is not None:
-            return None
+        reason = self._guard(tool) if self._guard is not None else None
+        if reason is not None or self.outside_of(tool) is not None:
+            return reason
         if tool.effect_class not in INSIDE:
             return "effect_class_not_available", f"nothing here sends {tool.effect_class} tools of this kind"
         if not self._inside.has(tool.name):

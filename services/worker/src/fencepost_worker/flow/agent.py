@@ -22,7 +22,7 @@ from fencepost_worker.models.pairing import paired
 from fencepost_worker.models.port import Answer, Answered, Call, Message, ModelContext, ModelFailed, ToolSpec
 from fencepost_worker.models.prompt import system_prompt
 
-POLICY_CODES: Final = frozenset({"tool_not_allowed", "identity_argument"})
+POLICY_CODES: Final = frozenset({"tool_not_allowed", "identity_argument", "tool_changed"})
 
 
 async def supervisor(state: State, step: Step) -> Patch:
