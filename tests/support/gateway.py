@@ -33,9 +33,12 @@ from fencepost_store.record import record
 from fencepost_store.runs import lock_run
 from fencepost_tool_gateway.app import make_app
 from fencepost_tool_gateway.catalog import Catalogs
+from fencepost_tool_gateway.egress import Egress
+from fencepost_tool_gateway.executors.outside import OutsideWorld, outside_world
 from fencepost_tool_gateway.gateway import Gateway
 
 from tests.support.eventually import eventually
+from tests.support.fixed_secrets import FixedSecrets
 from tests.support.lives import MODULE, OWNER, TENANT, USER, Lives
 
 SECRET = "test-service-secret-0123456789"
@@ -157,7 +160,7 @@ class Served:
     async def approved(self, held: Claim, *actions: Mapping[str, Any], decision: str = "approve") -> Claim:
         """Ask, decide, claim again: the run as it goes on after the person's answer."""
         await self.decided(await self.asked(held, actions), {"decision": decision})
-        return await self.again(held.run.id)
+        return await self.again(held.run.id, module=held.run.module)
 
     async def ready(
         self, tool: str, arguments: Mapping[str, Any], **more: Any
@@ -191,16 +194,28 @@ def gateway_of(lives: Lives, catalogs: Catalogs, keys: KeyRing = KEYS) -> Gatewa
 
 @asynccontextmanager
 async def serving(
-    lives: Lives, *, dirs: Sequence[Path] = (), keys: KeyRing = KEYS, installed: bool = False
+    lives: Lives,
+    *,
+    dirs: Sequence[Path] = (),
+    keys: KeyRing = KEYS,
+    installed: bool = False,
+    outside: OutsideWorld | None = None,
 ) -> AsyncIterator[Served]:
     """A gateway in this process, with the repository's modules and those of `dirs`."""
-    catalogs = Catalogs([*module_dirs(None), *dirs], installed=installed)
+    world = outside or outside_world(FixedSecrets(), Egress())
+    catalogs = Catalogs(
+        [*module_dirs(None), *dirs], installed=installed, outside=world.executors, pinning=world.pinning
+    )
     catalogs.load()
+    world.servers.folders.update(catalogs.folders())
     await catalogs.publish(lives.gateway)
     gateway = gateway_of(lives, catalogs, keys)
     transport = httpx.ASGITransport(make_app(gateway, SECRET, {}))
     async with httpx.AsyncClient(transport=transport, base_url="http://gateway") as client:
-        yield Served(lives, client, catalogs, gateway)
+        try:
+            yield Served(lives, client, catalogs, gateway)
+        finally:
+            await catalogs.executor.close()
 
 
 # ── a process of its own ────────────────────────────────────────────────────────────────────────────

@@ -13,24 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from fencepost_tool_gateway.mcp.server import Reached
-from fencepost_tool_gateway.secrets import SecretMissing
 
 from tests.support import mcp_server
 from tests.support.eventually import eventually
 
 SCRIPT = str(mcp_server.__file__)
-
-
-class FixedSecrets:
-    """Implements gateway.secrets.Secrets."""
-
-    def __init__(self, **values: str) -> None:
-        self.values = values
-
-    async def get(self, name: str) -> str:
-        if name not in self.values:
-            raise SecretMissing(name)
-        return self.values[name]
 
 
 @dataclass(slots=True)

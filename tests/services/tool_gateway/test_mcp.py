@@ -20,7 +20,8 @@ from fencepost_tool_gateway.executors.port import Sending
 from fencepost_tool_gateway.mcp.server import SourceUnavailable
 
 from tests.support.eventually import eventually
-from tests.support.mcp import FixedSecrets, Wiki, by_http, by_stdio
+from tests.support.fixed_secrets import FixedSecrets
+from tests.support.mcp import Wiki, by_http, by_stdio
 from tests.support.mcp_server import INJECTION
 
 SECRETS = FixedSecrets(wiki_token="s3cret-wiki-token")

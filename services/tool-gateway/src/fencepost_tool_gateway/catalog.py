@@ -76,14 +76,14 @@ class Catalogs:
         pinning: Pinning | None = None,
     ) -> None:
         self._dirs, self._installed, self._outside = tuple(dirs), installed, tuple(outside)
-        self._pinning = pinning or Pinning()
+        self.pinning = pinning or Pinning()
         self._bases: dict[str, LoadedModule] = {}  # without what their sources provide
         self._modules: dict[str, LoadedModule] = {}
         self._seen: dict[str, str] = {}  # module -> hash of the file last looked at
         self._bound: OrderedDict[str, Compiled] = OrderedDict()
         self._failed = counter("fencepost.contract.reload_failures", "Changed contracts that were refused")
         self.refused: dict[str, tuple[str, ...]] = {}  # module -> faults of its file as it is now
-        self.executor = Executors(PythonExecutor({}), self._outside, self._pinning.why_not)
+        self.executor = Executors(PythonExecutor({}), self._outside, self.pinning.why_not)
 
     def load(self) -> None:
         """Compile and import everything. Raises ContractRefused with all that is wrong."""
@@ -91,7 +91,7 @@ class Catalogs:
         tools = {}
         for folder in folders:
             tools.update(import_tools(folder))
-        self.executor = Executors(PythonExecutor(tools), self._outside, self._pinning.why_not)
+        self.executor = Executors(PythonExecutor(tools), self._outside, self.pinning.why_not)
         faults: list[ContractFault] = []
         for folder in folders:
             try:
@@ -130,14 +130,14 @@ class Catalogs:
 
     async def follow(self, store: Store) -> int:
         """Take up what operators decided of pins; returns how many catalogs changed by that."""
-        changed = sorted(await self._pinning.read(store) & set(self._bases))
+        changed = sorted(await self.pinning.read(store) & set(self._bases))
         for name in changed:
             await self._replace(store, self._bases[name])
         return len(changed)
 
     async def look(self, store: Store) -> None:
         """Ask the modules' sources what they declare."""
-        await self._pinning.look(store, list(self._bases.values()))
+        await self.pinning.look(store, list(self._bases.values()))
 
     async def _replace(self, store: Store, newer: LoadedModule) -> None:
         # In the database first: a run must never be bound to what nobody else can read.
@@ -146,7 +146,7 @@ class Catalogs:
         self._take(newer)
 
     def _with_pins(self, module: LoadedModule) -> LoadedModule:
-        pinned, refused = module.pinned(self._pinning.of(module.folder.name))
+        pinned, refused = module.pinned(self.pinning.of(module.folder.name))
         for tool, why in refused.items():
             log.error("pin.unusable", module=module.folder.name, tool=tool, why=why)
         return pinned

@@ -36,7 +36,6 @@ class Pinning:
         self._pins: dict[str, dict[str, Pin]] = {}
         self._revoked: set[Key] = set()
         self._declared: dict[tuple[str, str], str] = {}  # (module, tool) -> fingerprint of what is said now
-        self._told: set[Key] = set()
         self._next_look: dict[tuple[str, str], float] = {}
         self._changed = counter("fencepost.pins.changed", "Declarations that differ from the accepted ones")
 
@@ -58,6 +57,10 @@ class Pinning:
                 f"what {tool.source.name} says of it changed; an operator has to accept that first",
             )
         return None
+
+    def forget_looks(self) -> None:
+        """The next look asks every server."""
+        self._next_look.clear()
 
     async def read(self, store: Store) -> set[str]:
         """Read the decisions again; the modules whose accepted declarations are others now."""
@@ -109,16 +112,15 @@ class Pinning:
                 log.warning("pin.unreadable", module=name, tool=foreign.name)
                 self._declared[name, foreign.name] = ""
                 continue
+            before = self._declared.get((name, foreign.name))
             self._declared[name, foreign.name] = fingerprint
-            key = (name, foreign.name, fingerprint)
-            if key in self._told:
+            if before == fingerprint:
                 continue
             async with store.transaction() as tx:
                 status, is_new = await store_pins.see_declaration(
                     tx, module=name, tool=foreign.name, fingerprint=fingerprint, source=one.source,
                     declaration=text,
                 )  # fmt: skip
-            self._told.add(key)
             if status != "accepted":
                 self._changed.add(1, {"module": name})
                 log.warning(
