@@ -19,6 +19,8 @@ from tests.support.lives import OTHER_TENANT, TENANT, USER, Lives
 BY_ID: Final[dict[tuple[str, str], Any]] = {
     ("get", "/v1/runs/{run_id}"): None,
     ("get", "/v1/runs/{run_id}/events"): None,
+    ("get", "/v1/runs/{run_id}/export"): None,
+    ("get", "/v1/runs/{run_id}/replay"): None,
     ("get", "/v1/runs/{run_id}/stream"): None,
     ("post", "/v1/runs/{run_id}/cancel"): {},
     ("post", "/v1/runs/{run_id}/pause"): {},

@@ -69,6 +69,25 @@ def event_line(event: Mapping[str, Any]) -> str:
     return f"{event['seq']:>4}  {event['at'][11:23]}  {event['type']:<22} {told}".rstrip()
 
 
+def value_lines(value: Any, indent: int = 0) -> Iterator[str]:
+    """Any JSON value as lines: members by name, items with a dash, short ones on one line."""
+    pad = "  " * indent
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            if isinstance(item, Mapping | list) and item:
+                yield f"{pad}{name}"
+                yield from value_lines(item, indent + 1)
+            elif item is not None and item != [] and item != {}:
+                yield f"{pad}{name:<10} {item}"
+    elif isinstance(value, list):
+        for item in value:
+            first, *rest = list(value_lines(item, 0)) or [""]
+            yield f"{pad}- {first}"
+            yield from (f"{pad}  {line}" for line in rest)
+    else:
+        yield f"{pad}{value}"
+
+
 def exit_code(run: Mapping[str, Any]) -> Exit:
     """The exit code that a run's status means."""
     if run["status"] in ENDED_BADLY:

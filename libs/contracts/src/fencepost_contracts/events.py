@@ -1,4 +1,6 @@
-"""What each event of the log says: one payload model a type, version 1.
+"""What each event of the log says: one payload model a type, of the version that is written today.
+
+Older versions are read through `evidence.upcast`; what they didn't say is None.
 
 Payloads are facts for readers of the log, of streams and of exports. A reader ignores members it doesn't
 know (`parse`); writers are held to these models by `tests/contract` (`check`), so that a member is
@@ -36,8 +38,18 @@ from fencepost_contracts.event_state import ArtifactLost, StateChanged, StateRef
 
 
 class RunRequested(Payload):
+    """Version 2 says what was asked, and from which run (`origin_*`) it was made, under which substitutes."""
+
     module: str
     mode: RunMode
+    text: str | None = None
+    locale: str | None = None
+    zone: str | None = None
+    currency: str | None = None
+    origin_kind: Literal["retry", "fork", "simulation"] | None = None
+    origin_run_id: UUID | None = None
+    origin_seq: int | None = None
+    substitutes: dict[str, Any] | None = None
 
 
 class RunClaimed(Payload):
@@ -136,8 +148,14 @@ class RunFinalized(Payload):
 
 
 class InterruptMoved(Payload):
+    """Version 2 of opened and resolved says what was asked, under which key, and what was answered."""
+
     interrupt_id: UUID
     kind: InterruptKind
+    index: int | None = None
+    n: int | None = None
+    question: str | None = None
+    resolution: dict[str, Any] | None = None
 
 
 class ActionPrepared(Payload):
@@ -186,7 +204,8 @@ class TransitionRefused(Payload):
 class ModelCalled(Payload):
     """A settled call of a model; late ones are billed and never used.
 
-    Of a failed one: our code, the provider's, and whether trying again can help.
+    Of a failed one: our code, the provider's, and whether trying again can help. Version 2 says what was
+    sent and what came back: `input` names the messages by hash, `bodies` holds those no earlier event held.
     """
 
     call_id: UUID
@@ -202,6 +221,10 @@ class ModelCalled(Payload):
     code: str | None = None
     provider_code: str | None = None
     retryable: bool | None = None
+    request_hash: str | None = None
+    input: tuple[str, ...] | None = None
+    bodies: dict[str, dict[str, Any]] | None = None
+    reply: dict[str, Any] | None = None
 
 
 class NodeFailed(Payload):
@@ -220,12 +243,51 @@ class RecoveryChecked(Payload):
 
 
 class MessageCompleted(Payload):
+    """Version 2 says the text."""
+
     message_id: UUID
+    text: str | None = None
+
+
+class FactInherited(Payload):
+    """A result of another run's log that this run goes on from, or is simulated on; nothing was called.
+
+    kind: `model` (reply), `action` (result or error), `answer` (a person's resolution). from_seq: its event
+    there. `place` is the node's key, so that a step that runs again inherits the same.
+    """
+
+    kind: Literal["model", "action", "answer"]
+    from_run_id: UUID
+    from_seq: int | None = None
+    place: str
+    request_hash: str | None = None
+    reply: dict[str, Any] | None = None
+    index: int | None = None
+    n: int | None = None
+    tool: str | None = None
+    arguments: dict[str, Any] | None = None
+    arguments_hash: str | None = None
+    effect_key: str | None = None
+    result: Any = None
+    error: Any = None
+    question: str | None = None
+    resolution: dict[str, Any] | None = None
+
+
+class SimulationEnded(Payload):
+    """How a simulation ended: with this answer, or `diverged` on what no log and no substitute knows."""
+
+    outcome: Literal["completed", "diverged", "stopped"]
+    text: str | None = None
+    wanted: dict[str, Any] | None = None
 
 
 class Erased(Payload):
+    """Payloads and salts of `seqs` were removed; without any, of every event before this one."""
+
     by: str
     seqs: tuple[int, ...] = ()
+    reason: str | None = None
 
 
 PAYLOADS: Final[Mapping[Ev, type[Payload]]] = {
@@ -276,6 +338,8 @@ PAYLOADS: Final[Mapping[Ev, type[Payload]]] = {
         EffectMoved,
     ),
     Ev.EFFECT_DUPLICATED: EffectDuplicated,
+    Ev.FACT_INHERITED: FactInherited,
+    Ev.SIMULATION_ENDED: SimulationEnded,
     Ev.ERASED: Erased,
     Ev.STATE_CHANGED: StateChanged,
     Ev.STATE_REFUSED: StateRefused,

@@ -197,6 +197,17 @@ class EventView(Wire):
     hash: str
 
 
+class ReplayView(Wire):
+    """Diagnostic replay: a fold of the log up to `at_seq`. `degraded`: something it reads was erased."""
+
+    run_id: UUID
+    view: str
+    at_seq: int
+    head_seq: int
+    degraded: bool
+    result: Any
+
+
 class ConversationView(Wire):
     id: UUID
     user_id: str

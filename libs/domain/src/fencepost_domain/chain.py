@@ -80,32 +80,55 @@ def event_hash(event: ChainedEvent) -> bytes:
     return hashlib.sha256(form).digest()
 
 
+class ChainCheck:
+    """Verifies one run's chain while its events pass by, by seq: constant memory however long it is.
+
+    A gap is reported once and the check goes on from the event after it, so that one missing event doesn't
+    hide a changed one.
+    """
+
+    def __init__(self, run_id: UUID) -> None:
+        self.run_id = run_id
+        self.seq = 0
+        self.head = GENESIS
+
+    def add(self, event: ChainedEvent) -> list[ChainBreak]:
+        """What is wrong with this event, after those before it."""
+        breaks: list[ChainBreak] = []
+        if event.seq != self.seq + 1:
+            fault = "missing" if event.seq > self.seq + 1 else "reordered"
+            detail = f"found seq {event.seq} after {self.seq}"
+            breaks.append(ChainBreak(self.run_id, self.seq + 1, fault, detail))
+        elif event.prev_hash != self.head:
+            detail = "does not follow the event before it"
+            breaks.append(ChainBreak(self.run_id, event.seq, "reordered", detail))
+        if event_hash(event) != event.hash:
+            detail = f"{event.type} does not hash to its hash"
+            breaks.append(ChainBreak(self.run_id, event.seq, "changed", detail))
+        self.seq, self.head = event.seq, event.hash
+        return breaks
+
+    def end(self, head_seq: int, head_hash: bytes) -> list[ChainBreak]:
+        """What is wrong with the whole against the head that names its last event."""
+        if self.seq < head_seq:
+            detail = f"the head says {head_seq} events, {self.seq} found"
+            return [ChainBreak(self.run_id, self.seq + 1, "missing", detail)]
+        if self.seq > head_seq:
+            detail = f"the head says {head_seq}, {self.seq} found"
+            return [ChainBreak(self.run_id, head_seq + 1, "added", detail)]
+        if self.head != head_hash:
+            detail = "the last event is not the one the head names"
+            return [ChainBreak(self.run_id, self.seq, "head", detail)]
+        return []
+
+
 def verify_chain(
     run_id: UUID, events: Iterable[ChainedEvent], head_seq: int, head_hash: bytes
 ) -> list[ChainBreak]:
-    """All breaks of one run's chain, in order; empty when it verifies against its head.
-
-    events: by seq. A gap is reported once and the check goes on from the event after it, so that one
-    missing event doesn't hide a changed one.
-    """
-    breaks: list[ChainBreak] = []
-    seq, prev = 0, GENESIS
-    for event in events:
-        if event.seq != seq + 1:
-            fault = "missing" if event.seq > seq + 1 else "reordered"
-            breaks.append(ChainBreak(run_id, seq + 1, fault, f"found seq {event.seq} after {seq}"))
-        elif event.prev_hash != prev:
-            breaks.append(ChainBreak(run_id, event.seq, "reordered", "does not follow the event before it"))
-        if event_hash(event) != event.hash:
-            breaks.append(ChainBreak(run_id, event.seq, "changed", f"{event.type} does not hash to its hash"))
-        seq, prev = event.seq, event.hash
-    if seq < head_seq:
-        breaks.append(ChainBreak(run_id, seq + 1, "missing", f"the head says {head_seq} events, {seq} found"))
-    elif seq > head_seq:
-        breaks.append(ChainBreak(run_id, head_seq + 1, "added", f"the head says {head_seq}, {seq} found"))
-    elif prev != head_hash:
-        breaks.append(ChainBreak(run_id, seq, "head", "the last event is not the one the head names"))
-    return breaks
+    """All breaks of one run's chain, in order; empty when it verifies against its head. events: by seq."""
+    check = ChainCheck(run_id)
+    breaks = [found for event in events for found in check.add(event)]
+    return breaks + check.end(head_seq, head_hash)
 
 
 ANCHOR_VERSION: Final = b"fencepost.anchor.v1"

@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from fencepost_domain.fence import Fence, FenceKind
-from fencepost_domain.vocabulary import Ev, Reason, RunEvent, RunStatus
+from fencepost_domain.vocabulary import EVENT_VERSIONS, Ev, Reason, RunEvent, RunStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,11 @@ class NewEvent:
     payload: Mapping[str, Any] = field(default_factory=dict)
     actor: str = ""
     causation_id: UUID | None = None
-    schema_version: int = 1
+
+    @property
+    def schema_version(self) -> int:
+        """Of the payload's shape as it is written today."""
+        return EVENT_VERSIONS.get(self.type, 1)
 
 
 @dataclass(frozen=True, slots=True)

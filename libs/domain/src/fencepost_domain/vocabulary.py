@@ -6,6 +6,7 @@ Everything that is written to a column with a CHECK, or said in an event, is nam
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 
@@ -225,7 +226,20 @@ class Ev(StrEnum):
     STATE_CHANGED = "state.changed"
     STATE_REFUSED = "state.refused"
     ARTIFACT_LOST = "artifact.lost"
+    FACT_INHERITED = "fact.inherited"
+    SIMULATION_ENDED = "simulation.ended"
     ERASED = "erased"
+
+
+# What writers write today; readers upcast what was written before (fencepost_contracts.evidence.upcast).
+EVENT_VERSIONS: Mapping[Ev, int] = {
+    Ev.RUN_REQUESTED: 2,
+    Ev.MODEL_CALLED: 2,
+    Ev.OBSERVED_LATE: 2,
+    Ev.MESSAGE_COMPLETED: 2,
+    Ev.INTERRUPT_OPENED: 2,
+    Ev.INTERRUPT_RESOLVED: 2,
+}  # every other type: 1
 
 
 TERMINAL = frozenset(

@@ -93,6 +93,7 @@ class ApiSettings(CommonSettings):
     jwt_claim_tenant: str = "tenant"
     jwt_claim_roles: str = "roles"
     ticket_keys_file: Path | None = None  # HMAC keys of stream tickets; without it a restart voids tickets
+    export_key_file: Path | None = None  # Ed25519 JWK that signs exports; without it they aren't signed
 
     @field_validator("cors_origins", mode="before")
     @classmethod

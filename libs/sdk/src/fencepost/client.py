@@ -136,6 +136,17 @@ class Client:
     def modules(self) -> Page:
         return self.page(requests.plain_list("/v1/modules"))
 
+    def download(self, request: Request) -> Iterator[bytes]:
+        """A body that is too large to be held whole, part by part. Raises ApiError, Unreachable."""
+        try:
+            with self._http.stream(request.method, request.path, headers=request.all_headers()) as response:
+                if not response.is_success:
+                    response.read()
+                check(response)
+                yield from response.iter_bytes()
+        except httpx.TransportError as error:
+            raise Unreachable(f"{self.url} does not answer ({type(error).__name__})") from error
+
     def stream(self, path: str, last_id: str | None = None) -> Iterator[StreamEvent]:
         return read_stream(self._http, path, last_id)
 
@@ -184,6 +195,14 @@ class Runs:
             time.sleep(0.15)
             run = self.get(run_id)
         return run
+
+    def export(self, run_id: object) -> Iterator[bytes]:
+        """The run's bundle in parts, as it arrives. Raises Unreachable when it is cut."""
+        return self._client.download(requests.run_export(run_id))
+
+    def replay(self, run_id: object, *, view: str = "summary", at_seq: int | None = None) -> View:
+        """What the log said up to an event: summary, conversation, model_input, tools, audit, usage."""
+        return self._client.get(requests.run_replay(run_id, view, at_seq))
 
     def cancel(self, run_id: object, idempotency_key: str | None = None) -> View:
         return self._client.get(requests.run_verb(run_id, "cancel", idempotency_key))

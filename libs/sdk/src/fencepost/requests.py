@@ -87,6 +87,16 @@ def conversation(conversation_id: object, part: str = "", **params: Any) -> Requ
     return Request("GET", f"/v1/conversations/{_id(conversation_id)}{part}", params=given)
 
 
+def run_export(run_id: object) -> Request:
+    return Request("GET", f"/v1/runs/{_id(run_id)}/export")
+
+
+def run_replay(run_id: object, view: str, at_seq: int | None) -> Request:
+    given = {"view": view, "at_seq": at_seq}
+    params = {name: value for name, value in given.items() if value is not None}
+    return Request("GET", f"/v1/runs/{_id(run_id)}/replay", params=params)
+
+
 def get_interrupt(interrupt_id: object) -> Request:
     return Request("GET", f"/v1/interrupts/{_id(interrupt_id)}")
 

@@ -117,6 +117,7 @@ def _events(ordered: Sequence[RunEnding], ids: Ids) -> dict[str, list[Any]]:
         "e_places": places,
         "e_ids": rows["event_ids"],
         "e_types": rows["event_types"],
+        "e_versions": rows["event_versions"],
         "e_actors": rows["event_actors"],
         "e_payloads": rows["event_payloads"],
     }

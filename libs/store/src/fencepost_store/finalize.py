@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Final
 
 from fencepost_domain.decision import Decision, NewEvent, NewFeed
 from fencepost_domain.errors import Conflict
 from fencepost_domain.ports import Ids
 from fencepost_domain.run import RESUMABLE, Run
-from fencepost_domain.vocabulary import Ev
+from fencepost_domain.vocabulary import Ev, Reason, RunMode
 
-from fencepost_store.storable import as_json, storable
+from fencepost_store.storable import as_json, loggable, storable
 from fencepost_store.transaction import Tx
 
+DIVERGED: Final = "diverged"  # the finalization's code of a simulation that left what is known
 
-def events_of(decision: Decision, ids: Ids) -> tuple[NewEvent, ...]:
-    """The events every ending has: the message completed, then the terminal event, which is the last."""
+
+def events_of(decision: Decision, ids: Ids, *, simulated: bool = False) -> tuple[NewEvent, ...]:
+    """The events every ending has: the message completed, then the terminal event, which is the last.
+
+    A simulation says nothing to anybody: its answer stands in `simulation.ended`.
+    """
     events: list[NewEvent] = []
-    if decision.message is not None:
-        events.append(NewEvent(ids.uuid7(), Ev.MESSAGE_COMPLETED, {"message_id": str(decision.message.id)}))
+    if simulated and decision.finalization is not None:
+        events.append(NewEvent(ids.uuid7(), Ev.SIMULATION_ENDED, _simulated(decision)))
+    elif decision.message is not None:
+        said = {"message_id": str(decision.message.id), "text": storable(decision.message.text)}
+        events.append(NewEvent(ids.uuid7(), Ev.MESSAGE_COMPLETED, said))
     if decision.finalization is not None:
         f = decision.finalization
         payload = {
@@ -29,6 +38,16 @@ def events_of(decision: Decision, ids: Ids) -> tuple[NewEvent, ...]:
         }
         events.append(NewEvent(ids.uuid7(), Ev.RUN_FINALIZED, payload))
     return tuple(events)
+
+
+def _simulated(decision: Decision) -> dict[str, Any]:
+    f = decision.finalization
+    assert f is not None
+    if f.code == DIVERGED:
+        return {"outcome": "diverged", "text": None, "wanted": loggable(f.evidence)}
+    if f.reason in (Reason.USER_CANCELLED, Reason.DEADLINE_EXCEEDED):
+        return {"outcome": "stopped", "text": None}
+    return {"outcome": "completed", "text": storable(decision.message.text) if decision.message else None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +91,7 @@ async def write(tx: Tx, run: Run, decision: Decision) -> None:
                 "usage": as_json(f.usage),
             },
         )
-    if decision.message is not None:
+    if decision.message is not None and run.mode is RunMode.LIVE:
         m = decision.message
         await add_message(tx, run, m.id, "assistant", m.text, list(m.artifacts))
     if decision.release:

@@ -1,7 +1,7 @@
 """Every invariant that tables can show, checked on a live database (design 03).
 
 One REPEATABLE READ, READ ONLY transaction, so that what changes meanwhile never looks like a violation;
-rows are streamed, one run's events in memory at most. The fault suite runs it after every injected crash,
+rows are streamed, no run is in memory whole. The fault suite runs it after every injected crash,
 `fencepost verify` for operators. What tables can't show is checked against the scripted providers' logs.
 """
 

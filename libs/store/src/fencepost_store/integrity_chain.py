@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from fencepost_domain.chain import ChainedEvent, payload_hash, verify_chain
+from fencepost_domain.chain import ChainBreak, ChainCheck, ChainedEvent, payload_hash
 from fencepost_domain.vocabulary import Ev, RunStatus
 
 from fencepost_store.integrity_fold import StatusFold
@@ -27,10 +27,12 @@ class Violation:
 
 @dataclass(slots=True)
 class _RunHistory:
-    """One run's events while they stream by. A run's own history is small; the database's is not."""
+    """What one run's events come to while they stream by: constant memory, however long the run is."""
 
     head: Row
-    events: list[ChainedEvent] = field(default_factory=list)
+    check: ChainCheck
+    breaks: list[ChainBreak] = field(default_factory=list)
+    anchored: bytes | None = None
     fold: StatusFold = field(default_factory=StatusFold)
     erased: bool = False
     without_payload: list[int] = field(default_factory=list)
@@ -45,7 +47,7 @@ async def chain_violations(rows: AsyncIterable[Row]) -> AsyncIterator[Violation]
             if history is not None:
                 for violation in _judge(history):
                     yield violation
-            history = _RunHistory(row)
+            history = _RunHistory(row, ChainCheck(row["run_id"]))
         if row["seq"] is not None:
             _add(history, row)
     if history is not None:
@@ -54,7 +56,10 @@ async def chain_violations(rows: AsyncIterable[Row]) -> AsyncIterator[Violation]
 
 
 def _add(history: _RunHistory, row: Row) -> None:
-    history.events.append(to_event(row))
+    event = to_event(row)
+    history.breaks += history.check.add(event)
+    if event.seq == history.head["anchor_seq"]:
+        history.anchored = event.hash
     history.fold.add(row["seq"], row["type"], row["at"], row["payload"])
     history.erased = history.erased or row["type"] == Ev.ERASED
     if row["payload"] is None or row["salt"] is None:
@@ -83,11 +88,10 @@ def to_event(row: Row) -> ChainedEvent:
 def _judge(history: _RunHistory) -> Iterator[Violation]:
     head = history.head
     subject = f"run {head['run_id']}"
-    if not history.events and _is_pruned(head):
+    if not history.check.seq and _is_pruned(head):
         return
-    broken = False
-    for fault in verify_chain(head["run_id"], history.events, head["head_seq"], bytes(head["event_head"])):
-        broken = True
+    broken = [*history.breaks, *history.check.end(head["head_seq"], bytes(head["event_head"]))]
+    for fault in broken:
         where, what = f"{subject} seq {fault.seq}", f"{fault.fault}: {fault.detail}"
         yield Violation("I20", "i20_chain_verifies", where, what)
     yield from _anchor(history, subject)
@@ -108,10 +112,9 @@ def _anchor(history: _RunHistory, subject: str) -> Iterator[Violation]:
     seq = history.head["anchor_seq"]
     if seq is None:
         return
-    found = next((event for event in history.events if event.seq == seq), None)
-    if found is None:
+    if history.anchored is None:
         yield Violation("I20", "i20_anchors_verify", f"{subject} seq {seq}", "anchored, and missing")
-    elif found.hash != bytes(history.head["anchor_hash"]):
+    elif history.anchored != bytes(history.head["anchor_hash"]):
         yield Violation("I20", "i20_anchors_verify", f"{subject} seq {seq}", "not what was anchored")
 
 

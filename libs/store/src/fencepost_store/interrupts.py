@@ -22,7 +22,7 @@ from fencepost_domain.waits import decide_park, decide_wake
 from sqlalchemy import RowMapping
 
 from fencepost_store.record import Recorded, record
-from fencepost_store.storable import as_json, storable
+from fencepost_store.storable import as_json, loggable, storable
 from fencepost_store.transaction import Tx
 
 
@@ -85,7 +85,8 @@ async def open_and_park(
     if row is not None:
         interrupt_id, still_open = new.id, True
         told = {"interrupt_id": str(new.id), "kind": str(new.kind)}
-        events = (*events, NewEvent(tx.ids.uuid7(), Ev.INTERRUPT_OPENED, told))
+        asked = {"index": new.index, "n": new.n, "question": storable(new.question)}
+        events = (*events, NewEvent(tx.ids.uuid7(), Ev.INTERRUPT_OPENED, {**told, **asked}))
         feed = (NewFeed("interrupt.opened", {**told, "run_id": str(run.id)}),)
         if new.actions:
             await tx.execute(
@@ -193,7 +194,8 @@ async def resolve(
     if stored is None:
         raise Gone("interrupt_expired", f"it could be answered until {interrupt.expires_at.isoformat()}")
     told = {"interrupt_id": str(interrupt.id), "kind": str(interrupt.kind)}
-    events = [NewEvent(tx.ids.uuid7(), Ev.INTERRUPT_RESOLVED, told, f"user:{by}")]
+    answered = {**told, "index": stored["index"], "n": stored["n"], "resolution": loggable(resolution)}
+    events = [NewEvent(tx.ids.uuid7(), Ev.INTERRUPT_RESOLVED, answered, f"user:{by}")]
     for index, (decision, note) in sorted((decisions or {}).items()):
         action = await tx.row(
             "decide_action", interrupt_id=interrupt.id, index=index, decision=decision, by=by, note=note

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -23,12 +23,16 @@ from sqlalchemy import RowMapping
 
 from fencepost_store.record import record
 from fencepost_store.runs import lock_run
+from fencepost_store.storable import loggable
 from fencepost_store.transaction import Tx
 
 
 @dataclass(frozen=True, slots=True)
 class NewCall:
-    """An attempt to be opened. key: `{run_id}:{checkpoint}:{node}:{branch}:{n}`; within: until it is over."""
+    """An attempt to be opened. key: `{run_id}:{checkpoint}:{node}:{branch}:{n}`; within: until it is over.
+
+    input: the messages sent, by hash; bodies: those that no earlier event of the run holds.
+    """
 
     id: UUID
     key: str
@@ -38,6 +42,8 @@ class NewCall:
     request_hash: str
     within: timedelta
     calls_limit: int
+    input: Sequence[str] = ()
+    bodies: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +132,9 @@ def _told(call: NewCall, attempt: int, outcome: Outcome, *, late: bool) -> dict[
         "late": late,
         "input_tokens": outcome.input_tokens,
         "output_tokens": outcome.output_tokens,
+        "request_hash": call.request_hash,
+        "reply": loggable(outcome.answer),
+        **({} if late else {"input": list(call.input), "bodies": loggable(call.bodies)}),
         **{k: v for k, v in (outcome.error or {}).items() if k in ("code", "provider_code", "retryable")},
     }
 

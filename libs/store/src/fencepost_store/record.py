@@ -21,7 +21,7 @@ import rfc8785
 from fencepost_domain.decision import Decision, NewEvent, NewFeed
 from fencepost_domain.errors import Conflict, FenceLost
 from fencepost_domain.run import Run
-from fencepost_domain.vocabulary import TERMINAL, RunStatus
+from fencepost_domain.vocabulary import TERMINAL, RunMode, RunStatus
 from sqlalchemy import TextClause, text
 
 from fencepost_store import finalize
@@ -102,7 +102,11 @@ async def record(tx: Tx, run: Run, decision: Decision) -> Recorded:
     to = decision.to is not None and decision.to is not run.status
     terminal = to and decision.to in TERMINAL
     closed = await finalize.withdraw(tx, run, decision)
-    events = (*decision.events, *closed.events, *finalize.events_of(decision, tx.ids))
+    events = (
+        *decision.events,
+        *closed.events,
+        *finalize.events_of(decision, tx.ids, simulated=run.mode is RunMode.SIMULATION),
+    )
     params: dict[str, Any] = {
         "run_id": run.id,
         "from_status": str(run.status),

@@ -15,7 +15,7 @@ from fencepost_domain.vocabulary import Ev, RunMode, RunStatus, Stop, WaitingOn
 from sqlalchemy import RowMapping
 
 from fencepost_store.record import event_params
-from fencepost_store.storable import as_json, storable
+from fencepost_store.storable import as_json, loggable, storable
 from fencepost_store.transaction import Tx
 
 
@@ -28,13 +28,34 @@ class Locked:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """The run another one is made from.
+
+    kind: `retry`, `fork` or `simulation`. at_seq: how far its log is inherited; None: not at all,
+    or whole. root_run_id: of the lineage, whose budget is shared; a simulation's own. reference_at: the
+    instant the words mean; None for now. bound: versions to go on with; None to be bound at the first claim.
+    """
+
+    kind: str
+    run_id: UUID
+    root_run_id: UUID
+    at_seq: int | None = None
+    substitutes: Mapping[str, Any] = field(default_factory=dict)
+    reference_at: datetime | None = None
+    bound: tuple[str, str, str] | None = None
+    simulation_id: UUID | None = None
+    rerouted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class NewRun:
     """What a run starts from. Identity comes from the caller's token, never from the input.
 
     input: the wire's `input` object; `input["text"]` becomes the conversation's user message.
     request_hash: of the parsed request, so that key order and spaces don't count and values do.
     deadline: from creation; None for no deadline. continues: the handed-over run it goes on from.
-    root_run_id: the lineage it belongs to, and whose budget it spends; its own when None.
+    root_run_id: the lineage it belongs to, and whose budget it spends; its own when None. asked_by: an
+    operator, where it isn't the user.
     """
 
     id: UUID
@@ -59,6 +80,8 @@ class NewRun:
     must_be_free: bool = False
     continues: UUID | None = None
     root_run_id: UUID | None = None
+    origin: Origin | None = None
+    asked_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +159,7 @@ async def create_run(tx: Tx, new: NewRun) -> Created:
         return await _replay(tx, new)
     if new.must_be_free and conversation["busy"]:
         raise Conflict("conversation_busy", "another run of this conversation is at work")
-    event = NewEvent(
-        tx.ids.uuid7(), Ev.RUN_REQUESTED, {"module": new.module, "mode": str(new.mode)}, f"user:{new.user_id}"
-    )
+    event = NewEvent(tx.ids.uuid7(), Ev.RUN_REQUESTED, _requested(new), f"user:{new.asked_by or new.user_id}")
     await tx.execute(
         "start_run",
         {
@@ -153,6 +174,25 @@ async def create_run(tx: Tx, new: NewRun) -> Created:
     )
     tx.has_hint = True
     return Created(new.id, replayed=False)
+
+
+def _requested(new: NewRun) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "module": new.module,
+        "mode": str(new.mode),
+        "text": storable(str(new.input.get("text", ""))),
+        "locale": new.locale,
+        "zone": new.zone,
+        "currency": new.currency,
+    }
+    if new.origin is not None:
+        told |= {
+            "origin_kind": new.origin.kind,
+            "origin_run_id": str(new.origin.run_id),
+            "origin_seq": new.origin.at_seq,
+            "substitutes": loggable(new.origin.substitutes),
+        }
+    return told
 
 
 def _run_params(new: NewRun) -> dict[str, Any]:

@@ -7,6 +7,7 @@ The six visible characters backslash-u-0000 are text like any other: values are 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -41,3 +42,23 @@ def _cleaned(value: Any) -> Any:
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
         return [_cleaned(item) for item in value]
     return value
+
+
+_SAFE: Final = 2**53 - 1  # design 02 §8: a larger integer is a string in the log
+
+
+def loggable(value: Any) -> Any:
+    """A JSON value as an event's payload may hold it: strings storable, numbers that RFC 8785 can say."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, int):
+        return value if -_SAFE <= value <= _SAFE else str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, Mapping):
+        return {storable(str(key)): loggable(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
+        return [loggable(item) for item in value]
+    return str(value)

@@ -22,6 +22,7 @@ from fencepost_api.routes import (
     admin,
     catalogs,
     conversations,
+    evidence,
     handoff,
     interrupts,
     life,
@@ -33,7 +34,19 @@ from fencepost_api.routes import (
 from fencepost_api.streams.deltas import Listener
 
 VERSION: Final = "1"
-PARTS: Final = (runs, handoff, admin, interrupts, conversations, life, catalogs, pins, streams, service)
+PARTS: Final = (
+    runs,
+    evidence,
+    handoff,
+    admin,
+    interrupts,
+    conversations,
+    life,
+    catalogs,
+    pins,
+    streams,
+    service,
+)
 _EXPOSED: Final = ("Location", "Retry-After", "Idempotent-Replayed", "X-Request-Id", "Preference-Applied")
 _ALLOWED: Final = (
     "Authorization",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from fencepost_contracts.evidence.bundle import Signer
 from fencepost_domain.ports import Clock, Ids
 from fencepost_store.transaction import Store
 
@@ -54,3 +55,4 @@ class Api:
     opening: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(OPENING))
     limits: Limits = Limits()
     cors_origins: tuple[str, ...] = ()
+    signer: Signer | None = None  # of exports; without one they are not signed

@@ -14,6 +14,7 @@ from fencepost_runtime.lifecycle import run_service, run_until_stopped
 from fencepost_runtime.logging import get_logger, set_up_logging
 from fencepost_runtime.server import serve_http
 from fencepost_runtime.settings import ApiSettings, load_settings
+from fencepost_runtime.signing import load_signer
 from fencepost_runtime.system import SystemClock, SystemIds
 from fencepost_runtime.telemetry import set_up_telemetry
 from fencepost_runtime.wake.bell import Bell
@@ -64,6 +65,7 @@ def build_api(
         stop=stop,
         limits=limits or Limits(body_bytes=settings.max_body_bytes),
         cors_origins=settings.cors_origins,
+        signer=load_signer(settings.export_key_file) if settings.export_key_file else None,
     )
 
 

@@ -39,7 +39,8 @@ class Held:
     """One run in this process. `heard` is set by every beat; stop_revision: the one to drain under.
 
     stored: the versions it is bound to, as read with its claim. usage: of its model calls here; None once
-    this process can't vouch for it, or something was prepared: its ending then looks for itself.
+    this process can't vouch for it, or something was prepared: its ending then looks for itself. told:
+    hashes of model messages that the run's log is known to hold.
     """
 
     claim: Claim
@@ -52,6 +53,7 @@ class Held:
     task: asyncio.Task[None] | None = None
     stored: Mapping[str, Stored] | None = None
     usage: dict[str, int] | None = None
+    told: set[str] = field(default_factory=set)
     heard: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:

@@ -90,6 +90,7 @@ class RunPorts:
             calls_limit=role.calls,
             on_delta=said.feed,
             on_reset=writer.reset,
+            told=self.held.told,
         )
         if usage is not None:
             self.held.usage = {

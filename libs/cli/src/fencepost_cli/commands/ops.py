@@ -1,4 +1,4 @@
-"""`migrate`, `verify`, `token`: for operators, on a database rather than through the api."""
+"""`migrate`, `token`: for operators, on a database rather than through the api."""
 
 from __future__ import annotations
 
@@ -46,32 +46,6 @@ def migrate(
         return
     for line in applied or ["nothing to do: the schema is current"]:
         say(line)
-
-
-def verify(data_dir: DataDir = None, as_json: Json = False) -> None:
-    """Check every invariant that tables can show, and every event chain. Exits with 1 on a violation."""
-    from fencepost_store.integrity import check_invariants
-    from psycopg import OperationalError
-    from sqlalchemy.exc import OperationalError as EngineError
-
-    dsn = admin_dsn(data_dir or default_data_dir())
-    try:
-        violations = asyncio.run(check_invariants(dsn))
-    except (OperationalError, EngineError) as error:
-        raise fail(f"the database does not answer: {str(error).splitlines()[0]}", Exit.UNREACHABLE) from None
-    if as_json:
-        print_json({"violations": [_plain(v) for v in violations]})
-    else:
-        for violation in violations:
-            say(f"{violation}")
-        say(f"verify: {len(violations)} violations")
-    raise typer.Exit(int(Exit.FAILED if violations else Exit.DONE))
-
-
-def _plain(violation: object) -> dict[str, str]:
-    from dataclasses import asdict
-
-    return {name: str(value) for name, value in asdict(violation).items()}  # type: ignore[call-overload]
 
 
 def token(

@@ -49,6 +49,14 @@ class Identity:
     def anchor_key(self) -> Path:
         return self.folder / "anchor-keys.json"
 
+    @property
+    def export_key(self) -> Path:
+        return self.folder / "export-key.json"
+
+    @property
+    def export_public_key(self) -> Path:
+        return self.folder / "export-key.public.json"
+
     def database_passwords(self) -> dict[str, str]:
         return {role: private_text(self.folder / f"db-{role}", new_password) for role in DATABASE_ROLES}
 
@@ -60,7 +68,15 @@ class Identity:
         private_text(self.service_secret, new_password)
         private = _signing_key_text(self.folder)
         private_text(self.public_keys, lambda: _public_text(private))
+        self._make_export_key()
         self.database_passwords()
+
+    def _make_export_key(self) -> None:
+        """What signs exports, and its public half for whoever verifies them."""
+        from fencepost_runtime.signing import new_export_key, public_text
+
+        private = private_text(self.export_key, lambda: new_export_key("local-" + secrets.token_hex(4)))
+        private_text(self.export_public_key, lambda: public_text(private))
 
     def mint_token(
         self,

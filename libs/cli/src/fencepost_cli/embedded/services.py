@@ -82,6 +82,7 @@ class Plan:
             "FENCEPOST_JWT_KEY_FILE": str(self.identity.public_keys),
             "FENCEPOST_JWT_AUDIENCE": AUDIENCE,
             "FENCEPOST_TICKET_KEYS_FILE": str(self.identity.ticket_keys),
+            "FENCEPOST_EXPORT_KEY_FILE": str(self.identity.export_key),
         }
 
     def _gateway(self) -> dict[str, str]:

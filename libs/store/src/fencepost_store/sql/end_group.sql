@@ -44,21 +44,24 @@ WITH RECURSIVE asked AS MATERIALIZED (
 ), given AS MATERIALIZED (
     SELECT g.*, uuid_send(gen_random_uuid()) AS salt
       FROM unnest(CAST(:e_runs AS uuid[]), CAST(:e_places AS bigint[]), CAST(:e_ids AS uuid[]), CAST(:e_types AS text[]),
-                  CAST(:e_actors AS text[]), CAST(:e_payloads AS bytea[])) AS g (run_id, place, id, type, actor, payload)
+                  CAST(:e_versions AS int[]), CAST(:e_actors AS text[]), CAST(:e_payloads AS bytea[]))
+           AS g (run_id, place, id, type, version, actor, payload)
 ), chain AS (
     SELECT p.id AS run_id, p.tenant_id, p.at, p.event_seq AS seq, CAST(0 AS bigint) AS place, p.event_head AS hash,
-           CAST(NULL AS uuid) AS id, CAST(NULL AS text) AS type, CAST(NULL AS text) AS actor, CAST(NULL AS bytea) AS salt,
+           CAST(NULL AS uuid) AS id, CAST(NULL AS text) AS type, CAST(NULL AS int) AS version, CAST(NULL AS text) AS actor,
+           CAST(NULL AS bytea) AS salt,
            CAST(NULL AS bytea) AS payload, CAST(NULL AS bytea) AS payload_hash, CAST(NULL AS bytea) AS prev_hash
       FROM passed p
     UNION ALL
     SELECT c.run_id, c.tenant_id, c.at, c.seq + 1, g.place,
-           agent.event_hash(c.run_id, c.seq + 1, g.id, g.type, 1, g.actor, c.at, NULL, NULL, sha256(g.salt || g.payload), c.hash),
-           g.id, g.type, g.actor, g.salt, g.payload, sha256(g.salt || g.payload), c.hash
+           agent.event_hash(c.run_id, c.seq + 1, g.id, g.type, g.version, g.actor, c.at, NULL, NULL,
+                            sha256(g.salt || g.payload), c.hash),
+           g.id, g.type, g.version, g.actor, g.salt, g.payload, sha256(g.salt || g.payload), c.hash
       FROM chain c
       JOIN given g ON g.run_id = c.run_id AND g.place = c.place + 1
 ), appended AS (
     INSERT INTO agent.run_events (run_id, seq, id, tenant_id, type, schema_version, actor, at, payload_hash, prev_hash, hash)
-    SELECT c.run_id, c.seq, c.id, c.tenant_id, c.type, 1, c.actor, c.at, c.payload_hash, c.prev_hash, c.hash
+    SELECT c.run_id, c.seq, c.id, c.tenant_id, c.type, c.version, c.actor, c.at, c.payload_hash, c.prev_hash, c.hash
       FROM chain c
      WHERE c.place > 0
 ), paid AS (

@@ -47,7 +47,7 @@ SELECT held.*, clock_timestamp() AS now FROM held;
 -- store_resolution --
 -- Why: one conditional update decides; expiry is part of its condition, judged above the lock (case AP-1).
 -- Locks: the interrupt's row.  Clock: database.
--- Result: the id, or no row when it is not open or past its time.
+-- Result: id, index and n, or no row when it is not open or past its time.
 WITH held AS MATERIALIZED (
     SELECT id, expires_at FROM agent.interrupts WHERE id = :id AND status = 'open' FOR NO KEY UPDATE
 )
@@ -61,7 +61,7 @@ UPDATE agent.interrupts i
   FROM held
  WHERE i.id = held.id
    AND held.expires_at > clock_timestamp()
-RETURNING i.id;
+RETURNING i.id, i.index, i.n;
 
 -- decide_action --
 -- Why: the decision stands with the action it was taken on, and only while that is the current one.

@@ -7,7 +7,9 @@ again is one more row; the number of attempts in one step is bounded, further on
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import hashlib
+import json
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -58,15 +60,18 @@ class ModelLedger:
         calls_limit: int,
         on_delta: OnDelta | None = None,
         on_reset: Callable[[], None] | None = None,
+        told: set[str] | None = None,
     ) -> Answer:
         """The complete answer. run: as claimed. on_delta: pieces to show; on_reset: they were for nothing.
+
+        told: hashes of messages that the run's log holds already; those of this call are added.
 
         Raises ModelFailed, BudgetExhausted, FenceLost.
         """
         if not is_paired(request.messages):
             raise ModelFailed("protocol_error", "an unpaired call would be sent", retryable=False)
         for remaining in reversed(range(ATTEMPTS)):
-            call = self._call(model, request, calls_limit)
+            call = self._call(model, request, calls_limit, told or set())
             async with self.store.transaction() as tx:
                 opened = await open_call(tx, run.fence(), call)
             if opened.answer is not None:
@@ -75,7 +80,10 @@ class ModelLedger:
                 raise BudgetExhausted("the model calls of this run are used up")
             await ahit("worker.model.before_send")
             try:
-                return await self._attempt(model, request, run, call, opened.attempt, on_delta)
+                answer = await self._attempt(model, request, run, call, opened.attempt, on_delta)
+                if told is not None:
+                    told.update(call.input)
+                return answer
             except ModelFailed as error:
                 log.warning("model.failed", key=request.key, code=error.code, retryable=error.retryable)
                 if on_reset is not None:
@@ -153,21 +161,38 @@ class ModelLedger:
         except FencepostError as error:
             log.info("model.abort_not_noted", key=call.key, error=str(error))
 
-    def _call(self, model: Model, request: ModelRequest, calls_limit: int) -> NewCall:
+    def _call(self, model: Model, request: ModelRequest, calls_limit: int, told: Collection[str]) -> NewCall:
+        sent = sent_messages(request)
         return NewCall(
             id=self.ids.uuid7(),
             key=request.key,
             role=request.role,
             provider=model.provider,
             model=model.name,
-            request_hash=canonical.digest(_hashed(request)),
+            request_hash=request_hash(request),
             within=timedelta(seconds=request.timeout_seconds) + OVERTIME,
             calls_limit=calls_limit,
+            input=[name for name, _ in sent],
+            bodies={name: body for name, body in sent if name not in told},
         )
 
 
+def sent_messages(request: ModelRequest) -> list[tuple[str, dict[str, Any]]]:
+    """(hash, message) of what is sent, as the log keeps it: without anything the secrets port gave out."""
+    found: list[tuple[str, dict[str, Any]]] = []
+    for message in _hashed(request)["messages"]:
+        body = mask_registered(message)
+        text = json.dumps(body, sort_keys=True, ensure_ascii=True)
+        found.append((hashlib.sha256(text.encode()).hexdigest()[:32], body))
+    return found
+
+
+def request_hash(request: ModelRequest) -> str:
+    """Of all that a provider would see: the same request is the same question."""
+    return canonical.digest(_hashed(request))
+
+
 def _hashed(request: ModelRequest) -> dict[str, Any]:
-    """What the request's hash covers: all that a provider would see."""
     return {
         "model": request.model,
         "messages": [
