@@ -34,8 +34,8 @@ from fencepost_store.runs import lock_run
 from fencepost_tool_gateway.app import make_app
 from fencepost_tool_gateway.catalog import Catalogs
 from fencepost_tool_gateway.egress import Egress
-from fencepost_tool_gateway.executors.outside import OutsideWorld, outside_world
 from fencepost_tool_gateway.gateway import Gateway
+from fencepost_tool_gateway.world import OutsideWorld, outside_world
 
 from tests.support.eventually import eventually
 from tests.support.fixed_secrets import FixedSecrets

@@ -9,7 +9,7 @@ from typing import Any
 import pytest_asyncio
 from fencepost_store import pins
 from fencepost_tool_gateway.egress import Egress
-from fencepost_tool_gateway.executors.outside import outside_world
+from fencepost_tool_gateway.world import outside_world
 
 from tests.support.fixed_secrets import FixedSecrets
 from tests.support.gateway import Served, code, serving

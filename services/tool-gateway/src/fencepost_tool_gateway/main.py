@@ -26,8 +26,8 @@ from fencepost_store.transaction import Store
 
 from fencepost_tool_gateway.app import make_app
 from fencepost_tool_gateway.catalog import Catalogs
-from fencepost_tool_gateway.executors.outside import make_outside
 from fencepost_tool_gateway.gateway import Gateway
+from fencepost_tool_gateway.world import make_outside
 
 log = get_logger(__name__)
 RELOAD_EVERY: Final = timedelta(seconds=2)  # how soon a changed contract is published
