@@ -40,7 +40,7 @@ async def start(
         current, now = found
         if await effects.lock_effect(tx, fence.run_id, action.index) is not None:
             return False
-        check_commit(current, approval, edited_hash=None, four_eyes=(), requester=locked.run.user_id, now=now)
+        check_commit(current, approval, edited_hash=None, now=now)
         await actions.spend_token(tx, current)
         await effects.open_attempt(
             tx,

@@ -27,7 +27,7 @@ from fencepost_domain.endings import decide_lease_expired
 from fencepost_domain.fence import Fence
 from fencepost_domain.vocabulary import InterruptKind, Reason, RunStatus
 from fencepost_runtime.keys import KeyRing
-from fencepost_store import claims, interrupts
+from fencepost_store import claims, interrupts, settings_store
 from fencepost_store.claims import Claim
 from fencepost_store.record import record
 from fencepost_store.runs import lock_run
@@ -143,8 +143,15 @@ class Served:
             )  # fmt: skip
             return asked.interrupt_id
 
-    async def decided(self, interrupt_id: UUID, resolution: Mapping[str, Any], *, by: str = USER) -> None:
-        """As the api stores a decision; `resolution` as it came in."""
+    async def decided(
+        self,
+        interrupt_id: UUID,
+        resolution: Mapping[str, Any],
+        *,
+        by: str = USER,
+        roles: Sequence[str] = ("user", "approver"),
+    ) -> None:
+        """As the api stores a decision; `resolution` as it came in. roles: none for somebody never seen."""
         async with self.lives.api.transaction(TENANT) as tx:
             locked = await lock_run(tx, await interrupts.run_of_interrupt(tx, interrupt_id))
             interrupt, now = await interrupts.lock_interrupt(tx, interrupt_id)
@@ -156,6 +163,8 @@ class Served:
                 resolution_hash=json.dumps(resolution, sort_keys=True), key=str(tx.ids.uuid7()), by=by,
                 decisions={one["index"]: (one["decision"], None) for one in several},
             )  # fmt: skip
+            if roles:
+                await settings_store.see_principal(tx, by, frozenset(roles))
 
     async def approved(self, held: Claim, *actions: Mapping[str, Any], decision: str = "approve") -> Claim:
         """Ask, decide, claim again: the run as it goes on after the person's answer."""

@@ -8,7 +8,8 @@ from typing import Any
 
 import httpx
 import pytest
-from fencepost_contracts.http_views import InterruptView, Page
+from fencepost_contracts.http_approvals import InterruptView
+from fencepost_contracts.http_views import Page
 from fencepost_domain.vocabulary import InterruptKind, Risk
 from fencepost_runtime import failpoints
 from fencepost_store import interrupts
@@ -230,13 +231,17 @@ async def test_four_eyes_ask_for_another_person(served: Served, lives: Lives) ->
     assert (await decide(served.as_("peer", "approver"), interrupt, APPROVE)).status_code == 200
 
 
-async def test_who_edits_under_four_eyes_is_the_author_and_may_not_approve(
+async def test_who_edits_under_four_eyes_is_the_author_and_approves_nothing(
     served: Served, lives: Lives
 ) -> None:
     await four_eyes(served, "high")
     interrupt = await high_risk(lives)
     edited = {**APPROVE, "arguments": {"title": "mine"}}
-    assert (await decide(served.as_("peer", "approver"), interrupt, edited)).status_code == 403
+    decided = await decide(served.as_("peer", "approver"), interrupt, edited)
+    assert (decided.status_code, decided.json()["status"]) == (200, "resolved")
+    assert (await action_of(lives))[
+        "status"
+    ] == "prepared"  # the gateway prepares the edit, and it is asked for
 
 
 async def test_a_plain_colleague_sees_and_decides_nothing(served: Served, lives: Lives) -> None:

@@ -11,13 +11,15 @@ ADD = "life.add_ledger_entry"
 EDITED = {**ENTRY, "amount": "1200.00"}
 
 
-async def edited(served: Served, *, by: str = USER, arguments: Any = EDITED) -> tuple[Claim, Any, str]:
+async def edited(
+    served: Served, *, by: str = USER, arguments: Any = EDITED, **more: Any
+) -> tuple[Claim, Any, str]:
     """A run whose action was approved with other arguments."""
     held = await served.bound()
     action = await served.prepared(held, ADD, ENTRY)
     interrupt = await served.asked(held, [action])
     resolution = {"decision": "approve", "arguments": arguments}
-    await served.decided(interrupt, resolution, by=by)
+    await served.decided(interrupt, resolution, by=by, **more)
     return await served.again(held.run.id), action, str(interrupt)
 
 
@@ -89,7 +91,7 @@ async def test_where_four_eyes_decide_the_editor_is_not_the_second_pair(served: 
     second = await served.asked(held, [asked_again])
     await served.decided(second, {"decision": "approve"}, by="boss")  # the author again: the api would refuse
     held = await served.again(held.run.id)
-    assert code(await served.commit(held, asked_again)) == "not_approved"
+    assert code(await served.commit(held, asked_again)) == "approval_revoked"
     assert await served.attempts() == 0
 
 
@@ -101,10 +103,10 @@ async def test_four_eyes_hold_at_commit_too(served: Served) -> None:
     )  # fmt: skip
     action = await served.prepared(held, ADD, ENTRY)
     held = await served.approved(held, action)
-    assert code(await served.commit(held, action)) == "not_approved"
+    assert code(await served.commit(held, action)) == "approval_revoked"
 
 
 async def test_a_stranger_nobody_ever_saw_approves_nothing_by_editing(served: Served) -> None:
-    held, _, interrupt = await edited(served, by="stranger")
+    held, _, interrupt = await edited(served, by="stranger", roles=())
     action = await served.prepared(held, ADD, EDITED, n=2, edited_by=interrupt)
     assert action["status"] == "prepared"

@@ -8,6 +8,7 @@ from uuid import UUID
 import pytest
 from fencepost_domain.action import Action, Approval, check_commit, check_replace, edit_approves
 from fencepost_domain.errors import Conflict
+from fencepost_domain.policy import Rule
 from fencepost_domain.vocabulary import ActionStatus, EffectClass, InterruptStatus, Risk
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -53,7 +54,7 @@ S, I = ActionStatus, InterruptStatus  # noqa: E741
 
 def checked(action: Action = ACTION, approval: Approval | None = APPROVAL, **more: Any) -> str:
     """The code of the refusal, or ok."""
-    told = {"edited_hash": None, "four_eyes": (), "requester": "u", "now": NOW, **more}
+    told = {"edited_hash": None, "now": NOW, **more}
     try:
         check_commit(action, approval, **told)
     except Conflict as refused:
@@ -105,14 +106,6 @@ def test_i12_an_approval_of_edited_arguments_approves_exactly_those() -> None:
     assert checked(approval=None) == "not_approved"
 
 
-def test_four_eyes_are_neither_the_requesters_nor_the_authors() -> None:
-    for decided_by, expected in (("u", "not_approved"), (None, "not_approved"), ("boss", "ok")):
-        assert checked(replace(ACTION, decided_by=decided_by), four_eyes=("medium",)) == expected
-    edited = replace(ACTION, decided_by="boss", author="boss")
-    assert checked(edited, four_eyes=("medium",)) == "not_approved"
-    assert checked(edited, four_eyes=("high",)) == "ok"
-
-
 def test_a_later_preparation_takes_the_place_of_what_was_neither_tried_nor_refused() -> None:
     for status, opened, expected in (
         (S.PREPARED, False, "ok"),
@@ -138,8 +131,9 @@ def test_a_later_preparation_takes_the_place_of_what_was_neither_tried_nor_refus
         ({}, {}, True),
         ({"resolved_by": "boss"}, {"editor_roles": ("approver",)}, True),
         ({"resolved_by": "boss"}, {"editor_roles": ()}, False),
-        ({}, {"four_eyes": ("medium",)}, False),
-        ({"resolved_by": "boss"}, {"editor_roles": ("approver",), "four_eyes": ("medium",)}, False),
+        ({}, {"rule": Rule(four_eyes=True)}, False),
+        ({"resolved_by": "boss"}, {"editor_roles": ("approver",), "rule": Rule(four_eyes=True)}, False),
+        ({"resolved_by": "boss"}, {"editor_roles": ("approver",), "rule": Rule(quorum=2)}, False),
         ({}, {"edited_hash": None}, "not_approved"),
         ({}, {"edited_hash": "other"}, "not_approved"),
         ({"resolution": {"decision": "reject"}}, {}, "not_approved"),
@@ -154,10 +148,9 @@ def test_an_editor_approves_at_once_only_where_nobody_else_has_to(
         "index": 0,
         "edited_hash": "h",
         "arguments_hash": "h",
-        "risk": Risk.MEDIUM,
         "editor_roles": ("user",),
         "requester": "u",
-        "four_eyes": (),
+        "rule": Rule(),
         "now": NOW,
         **more,
     }

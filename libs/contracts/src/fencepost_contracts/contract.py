@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, Stri
 from fencepost_contracts.http_tools import HttpCall
 from fencepost_contracts.sources import From, Source
 from fencepost_contracts.state import DynamicPrompt, OnlyWhen, StateRule, StateWrite
+from fencepost_contracts.tools import Approvers
 
 Seconds = Annotated[StrictInt | StrictFloat, Field(gt=0, le=3600)]
 
@@ -22,7 +23,8 @@ class ToolContract(_Strict):
     """One tool. `risk` and `effect_class` default to the most careful: high and external_opaque.
 
     from: a source's operation or MCP tool, which brings its own schemas. Of our own code the description and
-    both schemas stand here.
+    both schemas stand here. grantable: an approval may be remembered. attachments: arguments that hold
+    artifact ids, whose content is approved with the rest.
     """
 
     name: StrictStr
@@ -47,6 +49,9 @@ class ToolContract(_Strict):
     only_when: OnlyWhen | None = None
     state_writes: tuple[StateWrite, ...] = ()
     http: HttpCall | None = None
+    grantable: StrictBool = False
+    approvers: Approvers | None = None
+    attachments: Annotated[tuple[StrictStr, ...], Field(max_length=8)] = ()
 
 
 class Contract(_Strict):

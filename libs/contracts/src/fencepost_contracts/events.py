@@ -15,17 +15,15 @@ from typing import Any, Final, Literal
 from uuid import UUID
 
 from fencepost_domain.vocabulary import (
-    ActionStatus,
-    EffectClass,
     Ev,
     InterruptKind,
     Reason,
-    Risk,
     RunStatus,
     WaitingOn,
 )
 from pydantic import ConfigDict, Field
 
+from fencepost_contracts.event_approvals import ActionPrepared, ApprovalVoted, GrantMade
 from fencepost_contracts.event_effects import (
     ActionEnded,
     ActionUnknown,
@@ -150,21 +148,6 @@ class InterruptMoved(Payload):
     resolution: dict[str, Any] | None = None
 
 
-class ActionPrepared(Payload):
-    """With the arguments, by which a replay finds the frozen result of (tool, arguments hash)."""
-
-    index: int
-    n: int
-    tool: str
-    arguments: dict[str, Any]
-    arguments_hash: str
-    risk: Risk
-    effect_class: EffectClass
-    approval: bool
-    status: ActionStatus
-    token_id: UUID | None = None
-
-
 class ActionMoved(Payload):
     """Withdrawn, rejected or started."""
 
@@ -230,6 +213,8 @@ PAYLOADS: Final[Mapping[Ev, type[Payload]]] = {
     Ev.INTERRUPT_RESOLVED: InterruptMoved,
     Ev.INTERRUPT_EXPIRED: InterruptMoved,
     Ev.INTERRUPT_WITHDRAWN: InterruptMoved,
+    Ev.APPROVAL_VOTED: ApprovalVoted,
+    Ev.GRANT_MADE: GrantMade,
     Ev.ACTION_PREPARED: ActionPrepared,
     Ev.ACTION_WITHDRAWN: ActionMoved,
     Ev.ACTION_REJECTED: ActionMoved,

@@ -12,11 +12,11 @@ from uuid import UUID
 
 from fencepost_domain.vocabulary import Risk
 from pydantic import (
+    AwareDatetime,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
-    StrictBool,
     StrictInt,
     StringConstraints,
     model_validator,
@@ -54,6 +54,10 @@ Text = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT, patte
 Note = Annotated[str, StringConstraints(max_length=MAX_NOTE)]
 Count = Annotated[StrictInt, Field(ge=0, le=2**53 - 1)]
 Choice = Literal["approve", "reject"]
+ApproverRole = Annotated[
+    str, StringConstraints(pattern=r"^(approver|operator|admin|approver\.[a-z0-9_-]{1,40})$")
+]
+SomeRoles = Annotated[tuple[ApproverRole, ...], Field(min_length=1, max_length=16)]
 
 
 class Wire(BaseModel):
@@ -123,6 +127,17 @@ class ActionDecision(Wire):
     note: Note | None = None
 
 
+class Remember(Wire):
+    """An approval that counts for later actions of the same tool too, where its contract allows it.
+
+    condition: CEL over `args`. expires_at: 30 days from now at most.
+    """
+
+    condition: Annotated[str, StringConstraints(min_length=1, max_length=2048)] | None = None
+    max_uses: Annotated[StrictInt, Field(ge=1, le=10_000)] | None = None
+    expires_at: AwareDatetime
+
+
 class ResolutionRequest(Wire):
     """POST /v1/interrupts/{id}/resolution: what fits the interrupt's kind, and nothing else.
 
@@ -134,14 +149,21 @@ class ResolutionRequest(Wire):
     decisions: Annotated[tuple[ActionDecision, ...], Field(min_length=1, max_length=16)] | None = None
     arguments: dict[str, Any] | None = None
     note: Note | None = None
-    remember: StrictBool | None = None
+    remember: Remember | None = None
     choice: Annotated[str, StringConstraints(min_length=1, max_length=200)] | None = None
     value: Any | None = None
     text: Text | None = None
 
 
 class ApprovalSettings(Wire):
+    """four_eyes: for these risks another person decides. roles: risk -> roles of which an approver needs one.
+
+    quorum: risk -> how many different persons have to approve.
+    """
+
     four_eyes: Annotated[tuple[Risk, ...], Field(max_length=3)] | None = None
+    roles: dict[Risk, SomeRoles | None] | None = None
+    quorum: dict[Risk, Annotated[StrictInt, Field(ge=1, le=9)] | None] | None = None
     expires_in_seconds: Annotated[StrictInt, Field(ge=60, le=LONGEST_DEADLINE_SECONDS)] | None = None
 
 
@@ -153,6 +175,13 @@ class SettingsPatch(Wire):
     currency: Currency | None = None
     approval: ApprovalSettings | None = None
     budgets: Budget | None = None
+
+
+class LinkRequest(Wire):
+    """POST /v1/interrupts/{id}/links. approver: the caller if absent; another needs the role notifier."""
+
+    approver: Annotated[str, StringConstraints(min_length=1, max_length=255)] | None = None
+    expires_in_seconds: Annotated[StrictInt, Field(ge=60, le=7 * 24 * 3600)] = 24 * 3600
 
 
 class TicketRequest(Wire):

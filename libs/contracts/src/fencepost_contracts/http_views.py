@@ -13,8 +13,6 @@ from fencepost_domain.vocabulary import (
     ActionStatus,
     EffectClass,
     EffectState,
-    InterruptKind,
-    InterruptStatus,
     Reason,
     Risk,
     RunMode,
@@ -25,6 +23,7 @@ from pydantic import BaseModel, ConfigDict
 
 from fencepost_contracts.http import Choice, Wire
 from fencepost_contracts.http_admin import HandoffView
+from fencepost_contracts.http_approvals import InterruptView
 
 
 class ProblemError(Wire):
@@ -60,34 +59,6 @@ class Page(Wire, Generic[Item]):
     next_cursor: str | None
 
 
-class Candidate(Wire):
-    id: str
-    label: str
-    value: Any = None
-
-
-class InterruptView(Wire):
-    """What a person is asked. Without the conversation, so that an approver may see it."""
-
-    id: UUID
-    run_id: UUID
-    kind: InterruptKind
-    status: InterruptStatus
-    question: str
-    candidates: tuple[Candidate, ...]
-    input_schema: dict[str, Any] | None
-    indexes: tuple[int, ...]
-    preview: Any
-    change: Any
-    risk: Risk | None
-    requested_by: str
-    opened_at: datetime
-    expires_at: datetime
-    resolution: dict[str, Any] | None
-    resolved_by: str | None
-    resolved_at: datetime | None
-
-
 class ActionView(Wire):
     """`effect` is the state of its effect, null before one was opened."""
 
@@ -103,6 +74,7 @@ class ActionView(Wire):
     result: Any
     decision: Choice | None
     decided_by: str | None
+    grant_id: UUID | None = None
 
 
 class Cost(Wire):

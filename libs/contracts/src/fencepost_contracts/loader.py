@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from fencepost_domain.effect import needs_approval
 from fencepost_domain.errors import Tampered
-from fencepost_domain.vocabulary import EffectClass
+from fencepost_domain.vocabulary import EffectClass, Risk
 from pydantic import ValidationError
 
 from fencepost_contracts import canonical
@@ -25,6 +25,7 @@ from fencepost_contracts.http_tools import HttpCall, http_faults
 from fencepost_contracts.modules import ModuleFolder, discover_modules
 from fencepost_contracts.names import MODULE_NAME, TOOL_NAME, skeleton
 from fencepost_contracts.offers import from_faults, offer_of
+from fencepost_contracts.policies import is_approver_role
 from fencepost_contracts.schema import check_schema
 from fencepost_contracts.sources import source_faults
 from fencepost_contracts.state import only_when_faults, rule_faults, write_faults
@@ -38,6 +39,8 @@ __all__ = [
 ]  # fmt: skip
 
 STATE_WORDS: Final = ("state_rules", "dynamic_prompts", "state_summary")
+# Keys that Tool got later: a catalog that uses none keeps its fingerprint, and its readers.
+LATER: Final = ("source", "http", "only_when", "state_writes", "grantable", "approvers", "attachments")
 LONGEST_LOCAL_SECONDS: Final = 2.0  # a local tool works under the run's lock, which ends at half a lease
 
 
@@ -152,11 +155,24 @@ def _tool_faults(tool: ToolContract, module: str) -> Iterator[tuple[str, str]]:
         yield "/lookup", "external_queryable needs a lookup"
     if tool.http is not None:
         yield from (("/http" + place, detail) for place, detail in _http_faults(tool, tool.http))
+    yield from _approval_faults(tool)
     for argument in tool.state_bindings:
         if tool.input_schema is not None and argument not in tool.input_schema.get("properties", {}):
             yield "/state_bindings" + canonical.pointer(argument), "no argument has this name"
     yield from only_when_faults(tool.only_when)
     yield from write_faults(tool.state_writes)
+
+
+def _approval_faults(tool: ToolContract) -> Iterator[tuple[str, str]]:
+    never = tool.risk is Risk.HIGH or tool.effect_class is EffectClass.EXTERNAL_OPAQUE
+    if tool.grantable and never:
+        yield "/grantable", "an approval of high risk, or of what can't be looked up, is never remembered"
+    for place, role in enumerate(tool.approvers.roles if tool.approvers else ()):
+        if not is_approver_role(role):
+            yield f"/approvers/roles/{place}", "approver, operator, admin, or an approver.<scope>"
+    for place, argument in enumerate(tool.attachments):
+        if tool.input_schema is not None and argument not in tool.input_schema.get("properties", {}):
+            yield f"/attachments/{place}", "no argument has this name"
 
 
 def _own_faults(tool: ToolContract) -> Iterator[tuple[str, str]]:
@@ -201,7 +217,7 @@ def catalog_text(
 
 
 def _said(tool: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in tool.items() if value or name not in ("only_when", "state_writes")}
+    return {name: value for name, value in tool.items() if value or name not in LATER}
 
 
 def text_of(catalog: Catalog) -> str:

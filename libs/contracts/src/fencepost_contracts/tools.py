@@ -46,6 +46,14 @@ class Wire(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+class Approvers(Wire):
+    """Who has to approve a tool's actions, beside what the tenant demands: the stricter of both counts."""
+
+    four_eyes: StrictBool = False
+    roles: tuple[str, ...] = ()  # an approver needs one of them
+    quorum: Annotated[StrictInt, Field(ge=1, le=9)] = 1
+
+
 class Tool(Wire):
     """One tool as published. `approval` says whether a person decides, from risk, class and contract."""
 
@@ -71,6 +79,9 @@ class Tool(Wire):
     http: HttpCall | None = None  # what is sent, where the tool is somebody else's server
     only_when: OnlyWhen | None = None
     state_writes: tuple[StateWrite, ...] = ()
+    grantable: bool = False  # an approval may be remembered
+    approvers: Approvers | None = None
+    attachments: tuple[str, ...] = ()  # arguments that hold artifact ids: their content is approved too
 
 
 class Catalog(Wire):
@@ -129,12 +140,22 @@ class Preview(Wire):
     text: str
 
 
+class Attached(Wire):
+    """An artifact that goes out with an action, as it was when it was shown: its bytes' SHA-256, hex."""
+
+    id: UUID
+    name: str
+    sha256: str
+    size_bytes: int
+
+
 class Change(Wire):
     """What would be different: `before` and `after` of all it touches; None where nothing was or will be."""
 
     before: dict[str, Any] | list[Any] | None = None
     after: dict[str, Any] | list[Any] | None = None
     summary: str
+    attachments: tuple[Attached, ...] = ()  # the gateway's own finding, never a tool's word
 
 
 class PreparedAction(Wire):

@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from fencepost_domain.errors import Conflict, Forbidden
-from fencepost_domain.policy import check_may_decide
+from fencepost_domain.policy import Rule, check_may_decide
 from fencepost_domain.vocabulary import ActionStatus, EffectClass, InterruptStatus, Risk
 
 
@@ -46,6 +46,7 @@ class Action:
     interrupt_id: UUID | None
     decided_by: str | None
     prepared_at: datetime | None = None  # the database's; None while it is not written yet
+    grant_id: UUID | None = None  # the remembered approval that approved it
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +80,14 @@ def check_commit(
     approval: Approval | None,
     *,
     edited_hash: str | None,
-    four_eyes: Collection[str],
-    requester: str,
     now: datetime,
 ) -> None:
     """May an attempt of this action be opened at `now`, read above all locks?
 
-    approval: the interrupt locked, None when the action names none. edited_hash: hash of the arguments that
-    the decision carries, None when it carries none. Raises Conflict withdrawn, rejected, approval_expired,
-    token_spent, token_expired or not_approved.
+    Whether those who approved may still do so is `check_still_stands`; an approval by a grant is judged with
+    the grant. approval: the interrupt locked, None when the action names none. edited_hash: hash of the
+    arguments that the decision carries, None when it carries none. Raises Conflict withdrawn, rejected,
+    approval_expired, token_spent, token_expired or not_approved.
     """
     if action.status is ActionStatus.WITHDRAWN:
         raise Conflict("withdrawn", "another preparation took this one's place")
@@ -97,8 +97,10 @@ def check_commit(
         raise Conflict("approval_expired", "nobody decided in time")
     if action.token_spent_at is not None or action.status in (ActionStatus.COMMITTED, ActionStatus.FAILED):
         raise Conflict("token_spent", "this preparation was used before")
-    if action.approval:
-        _check_approved(action, approval, edited_hash, four_eyes, requester, now)
+    if action.approval and action.grant_id is None:
+        _check_approved(action, approval, edited_hash, now)
+    if action.approval and action.status is not ActionStatus.APPROVED:
+        raise Conflict("not_approved", "a person has to approve this first")
     if action.token_expires_at <= now:
         raise Conflict("token_expired", "this preparation is too old; prepare it again")
 
@@ -107,8 +109,6 @@ def _check_approved(
     action: Action,
     approval: Approval | None,
     edited_hash: str | None,
-    four_eyes: Collection[str],
-    requester: str,
     now: datetime,
 ) -> None:
     decision = approval.decision_on(action.index) if approval else None
@@ -125,8 +125,6 @@ def _check_approved(
         raise Conflict("not_approved", "the approval was given before this was prepared")
     if approval.expires_at <= now:
         raise Conflict("approval_expired", f"the approval held until {approval.expires_at.isoformat()}")
-    if str(action.risk) in four_eyes and action.decided_by in (None, requester, action.author):
-        raise Conflict("not_approved", "another person than requester and author has to approve this")
 
 
 def check_replace(current: Action, *, effect_opened: bool) -> None:
@@ -148,16 +146,16 @@ def edit_approves(
     index: int,
     edited_hash: str | None,
     arguments_hash: str,
-    risk: Risk,
     editor_roles: Collection[str],
     requester: str,
-    four_eyes: Collection[str],
+    rule: Rule,
     now: datetime,
 ) -> bool:
     """Does the editor's own decision approve these edited arguments at once?
 
-    The editor becomes their author, so where another than the author must decide it doesn't, and the action
-    is asked for again. Raises Conflict not_approved when the decision is no approval of these arguments.
+    The editor becomes their author, so where another than the author, or more than one, must decide it
+    doesn't, and the action is asked for again. Raises Conflict not_approved when the decision is no approval
+    of these arguments.
     """
     decision = approval.decision_on(index)
     if decision is None or decision.get("decision") != "approve" or edited_hash is None:
@@ -169,9 +167,8 @@ def edit_approves(
     editor = approval.resolved_by or ""
     try:
         check_may_decide(
-            caller=editor, caller_roles=editor_roles, requester=requester, author=editor, risk=risk,
-            four_eyes=four_eyes,
-        )  # fmt: skip
+            caller=editor, caller_roles=editor_roles, requester=requester, author=editor, rule=rule
+        )
     except Forbidden:
         return False
-    return True
+    return rule.quorum == 1

@@ -202,6 +202,8 @@ class Ev(StrEnum):
     INTERRUPT_RESOLVED = "interrupt.resolved"
     INTERRUPT_EXPIRED = "interrupt.expired"
     INTERRUPT_WITHDRAWN = "interrupt.withdrawn"
+    APPROVAL_VOTED = "approval.voted"
+    GRANT_MADE = "grant.made"
     ACTION_PREPARED = "action.prepared"
     ACTION_WITHDRAWN = "action.withdrawn"
     ACTION_REJECTED = "action.rejected"

@@ -81,6 +81,7 @@ class ApiSettings(CommonSettings):
     database_direct_url: str | None = _own("API", "DATABASE_DIRECT_URL", None)  # LISTEN beside a pooler
     api_host: str = "127.0.0.1"
     api_port: int = 8080
+    public_url: str | None = None  # what links in mails begin with; else what the request came to
     cors_origins: Annotated[tuple[str, ...], NoDecode] = ()  # comma-separated; a page elsewhere gets nothing
     max_body_bytes: int = 1_048_576
     max_artifact_bytes: int = 26_214_400

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -95,6 +95,7 @@ def to_action(row: RowMapping) -> Action:
         interrupt_id=row["interrupt_id"],
         decided_by=row["decided_by"],
         prepared_at=row["prepared_at"],
+        grant_id=row["grant_id"],
     )
 
 
@@ -130,6 +131,7 @@ async def insert_action(tx: Tx, action: Action) -> None:
             "token_mac": action.token_mac,
             "token_expires_at": action.token_expires_at,
             "interrupt_id": action.interrupt_id,
+            "grant_id": action.grant_id,
             "decided_by": action.decided_by,
         },
     )
@@ -191,8 +193,20 @@ async def count_action(tx: Tx, root_run_id: UUID, default_limit: int) -> None:
 
 async def roles_of(tx: Tx, user_id: str) -> tuple[str, ...]:
     """Roles as last seen; empty for somebody never seen."""
+    return await roles_today(tx, user_id, ())
+
+
+async def roles_today(tx: Tx, user_id: str, otherwise: Sequence[str]) -> tuple[str, ...]:
+    """Roles as last seen; `otherwise` for somebody never seen: a run keeps those it was made with."""
     row = await tx.row("roles_of", user_id=user_id)
-    return tuple(row["roles"]) if row is not None else ()
+    return tuple(row["roles"] if row is not None else otherwise)
+
+
+async def artifacts_named(tx: Tx, user_id: str, ids: Sequence[UUID]) -> dict[UUID, RowMapping]:
+    """A person's artifacts as they are now, by id; those that may not be used are left out."""
+    if not ids:
+        return {}
+    return {row["id"]: row for row in await tx.rows("artifacts_named", user_id=user_id, ids=list(ids))}
 
 
 def as_json(value: Any) -> str:

@@ -238,11 +238,6 @@ async def interrupt_standing(tx: Tx, interrupt_id: UUID) -> Standing:
     )
 
 
-async def schemas_of_actions(tx: Tx, interrupt_id: UUID, indexes: Sequence[int]) -> Sequence[RowMapping]:
-    """index, tool and catalog body of the actions an interrupt asks for."""
-    return await tx.rows("schemas_of_actions", interrupt_id=interrupt_id, indexes=list(indexes))
-
-
 async def conversations(tx: Tx, user_id: str | None, before: UUID | None, limit: int) -> Sequence[RowMapping]:
     return await tx.rows("view_conversations", id=None, user_id=user_id, before=before, limit=limit)
 

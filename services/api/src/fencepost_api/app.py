@@ -20,9 +20,11 @@ from fencepost_api.guard import Guard
 from fencepost_api.problems import Refusal, internal, of_status, respond, tell
 from fencepost_api.routes import (
     admin,
+    approve,
     catalogs,
     conversations,
     evidence,
+    grants,
     handoff,
     interrupts,
     life,
@@ -40,6 +42,8 @@ PARTS: Final = (
     handoff,
     admin,
     interrupts,
+    grants,
+    approve,
     conversations,
     life,
     catalogs,
@@ -82,7 +86,7 @@ def build_app(api: Api, listener: Listener | None = None) -> ASGIApp:
         served = CORSMiddleware(
             app,
             allow_origins=list(api.cors_origins),
-            allow_methods=["GET", "POST", "PATCH"],
+            allow_methods=["GET", "POST", "PATCH", "DELETE"],
             allow_headers=list(_ALLOWED),
             expose_headers=list(_EXPOSED),
             max_age=600,

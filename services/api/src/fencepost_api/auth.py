@@ -7,12 +7,14 @@ allow-list and belong to the key's type; `exp` is required, because a token with
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 from uuid import UUID
 
+from fencepost_domain.policy import is_approver
 from fencepost_domain.ports import Clock
 from fencepost_runtime.keys import KeyFileError
 from fencepost_runtime.settings import ApiSettings
@@ -23,7 +25,9 @@ from joserfc.jwk import KeySet
 from fencepost_api.problems import Refusal
 
 ALGORITHMS: Final = ("ES256", "ES384", "EdDSA", "Ed25519", "RS256", "RS384", "RS512", "PS256")
-ROLES: Final = frozenset({"user", "approver", "operator", "admin", "platform"})
+ROLES: Final = frozenset({"user", "approver", "operator", "admin", "platform", "notifier"})
+SCOPED_ROLE: Final = re.compile(r"approver\.[a-z0-9_-]{1,40}")  # an approver of a scope: approver.finance
+MOST_ROLES: Final = 32
 SKEW_SECONDS: Final = 30  # hosts' clocks differ; a token is short-lived anyway
 LONGEST_TOKEN: Final = 8_192
 LONGEST_USER: Final = 255
@@ -49,7 +53,12 @@ class Caller:
     @property
     def decides(self) -> bool:
         """May see every approval of the tenant, without the conversation."""
-        return self.has("approver", "operator", "admin")
+        return is_approver(self.roles)
+
+    @property
+    def notifies(self) -> bool:
+        """A service that carries questions to others: it sees approvals and decides none of them."""
+        return self.has("notifier") and not self.decides
 
     def need(self, *roles: str) -> None:
         """Raise Refusal forbidden without any of the roles."""
@@ -145,8 +154,15 @@ class Verifier:
         named = roles.split() if isinstance(roles, str) else roles
         if not isinstance(named, list):
             raise refused()
-        held = frozenset(role for role in named if isinstance(role, str)) & ROLES
+        held = known_roles(named)
         return Caller(user, tenant_id, held, float(claims["exp"]))
+
+
+def known_roles(named: Iterable[object]) -> frozenset[str]:
+    """The roles that mean something here; an issuer's others are left out."""
+    held = (role for role in named if isinstance(role, str))
+    kept = sorted(role for role in held if role in ROLES or SCOPED_ROLE.fullmatch(role))
+    return frozenset(kept[:MOST_ROLES])
 
 
 def _claim(claims: Mapping[str, Any], name: str) -> Any:

@@ -56,3 +56,4 @@ class Api:
     limits: Limits = Limits()
     cors_origins: tuple[str, ...] = ()
     signer: Signer | None = None  # of exports; without one they are not signed
+    public_url: str | None = None  # how people reach this service; of the request where none is set

@@ -24,11 +24,18 @@ class Effective:
     locale: str | None = None
     currency: str | None = None
     four_eyes: tuple[str, ...] = ()
+    roles: Mapping[str, Any] = field(default_factory=dict)
+    quorum: Mapping[str, Any] = field(default_factory=dict)
     expires_in_seconds: int = DEFAULT_EXPIRES_IN_SECONDS
     budgets: Mapping[str, Any] = field(default_factory=lambda: DEFAULT_BUDGETS)
 
     def view(self) -> dict[str, Any]:
-        approval = {"four_eyes": list(self.four_eyes), "expires_in_seconds": self.expires_in_seconds}
+        approval = {
+            "four_eyes": list(self.four_eyes),
+            "roles": dict(self.roles),
+            "quorum": dict(self.quorum),
+            "expires_in_seconds": self.expires_in_seconds,
+        }
         own = {name: getattr(self, name) for name in PERSONAL}
         return {**own, "approval": approval, "budgets": dict(self.budgets)}
 
@@ -38,6 +45,8 @@ def effective(tenant: Mapping[str, Any], person: Mapping[str, Any]) -> Effective
     return Effective(
         **{name: person.get(name) or tenant.get(name) for name in PERSONAL},
         four_eyes=tuple(approval.get("four_eyes") or ()),
+        roles=approval.get("roles") or {},
+        quorum=approval.get("quorum") or {},
         expires_in_seconds=approval.get("expires_in_seconds") or DEFAULT_EXPIRES_IN_SECONDS,
         budgets={**DEFAULT_BUDGETS, **(tenant.get("budgets") or {})},
     )

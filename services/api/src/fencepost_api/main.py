@@ -66,6 +66,7 @@ def build_api(
         limits=limits or Limits(body_bytes=settings.max_body_bytes),
         cors_origins=settings.cors_origins,
         signer=load_signer(settings.export_key_file) if settings.export_key_file else None,
+        public_url=settings.public_url,
     )
 
 

@@ -8,7 +8,10 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
 
-from fencepost_domain.vocabulary import RunStatus
+from fencepost_contracts.diff import change_rows, rows_of
+from fencepost_domain.grant import Today, lapse_of, status_of
+from fencepost_domain.vocabulary import InterruptKind, RunStatus
+from fencepost_store.grants import to_grant
 from fencepost_store.runs import NewRun
 from pydantic_core import to_json
 from starlette.responses import Response
@@ -35,7 +38,7 @@ _NOT_YET: Final = (
 )  # fmt: skip
 _TIMES: Final = frozenset(
     {"at", "opened_at", "expires_at", "resolved_at", "created_at", "started_at", "finished_at", "deadline_at",
-     "updated_at"}
+     "updated_at", "ended_at"}
 )  # fmt: skip
 
 
@@ -103,8 +106,59 @@ def _action(item: Mapping[str, Any]) -> dict[str, Any]:
     return {**item, "arguments": json.loads(item["arguments"])}
 
 
-def interrupt(row: Row) -> dict[str, Any]:
-    return {**picked(row, _INTERRUPT), "requested_by": row["user_id"]}
+def interrupt(row: Row, rule: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """rule: who has to approve, where one is asked for alone."""
+    return {
+        **picked(row, _INTERRUPT),
+        "requested_by": row["user_id"],
+        "votes": [{**vote, "at": utc(vote["at"])} for vote in row.get("votes") or ()],
+        "diff": diffs(row),
+        "rule": rule,
+    }
+
+
+def diffs(row: Row) -> list[dict[str, Any]]:
+    """What would be different, an entry an action, from its `change`; and what an editor changed before."""
+    if row["kind"] != InterruptKind.APPROVAL:
+        return []
+    shown = {one.get("index"): one for one in _entries(row["preview"])}
+    return [
+        {
+            "index": one.get("index", row["index"]),
+            "rows": change_rows(one),
+            "edited": rows_of(
+                shown.get(one.get("index"), {}).get("edited_from"),
+                shown.get(one.get("index"), {}).get("arguments"),
+            )
+            if shown.get(one.get("index"), {}).get("edited_from") is not None
+            else [],
+        }
+        for one in _entries(row["change"])
+    ]
+
+
+def _entries(value: Any) -> list[Mapping[str, Any]]:
+    """A preview or change: one, or a list with one an action."""
+    listed = value if isinstance(value, list) else [value]
+    return [one for one in listed if isinstance(one, Mapping)]
+
+
+_GRANT: Final = (
+    "id", "user_id", "granted_by", "interrupt_id", "run_id", "module", "tool", "risk", "condition",
+    "max_uses", "uses", "created_at", "expires_at", "ended_at", "ended_by",
+)  # fmt: skip
+
+
+def grant(row: Row, recent: Sequence[Mapping[str, Any]] | None = None) -> dict[str, Any]:
+    """Void is shown as it is judged today, also before anything noticed it."""
+    kept, today = to_grant(row), Today(frozenset(row["roles_today"]), row["catalog_today"], row["now"])
+    return {
+        **picked(row, _GRANT),
+        "status": status_of(kept, today),
+        "catalog": row["catalog_fp"],
+        "ended_reason": row["ended_reason"] or lapse_of(kept, today),
+        "recent": [{**one, "used_at": utc(one["used_at"])} for one in recent] if recent is not None else None,
+    }
 
 
 def finalization(row: Row) -> dict[str, Any]:

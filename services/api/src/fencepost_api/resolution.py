@@ -83,11 +83,12 @@ def _approval(interrupt: Interrupt, request: ResolutionRequest) -> Resolution:
     }
     if request.note:
         stored["note"] = request.note
-    if request.remember:
-        stored["remember"] = True
+    sameness: Any = [[item.index, item.decision, item.arguments] for item in items]
+    if request.remember is not None:
+        sameness = {"decisions": sameness, "remember": request.remember.model_dump(mode="json")}
     return Resolution(
         stored,
-        sameness=[[item.index, item.decision, item.arguments] for item in items],
+        sameness=sameness,
         indexes=tuple(item.index for item in items),
         edited=edited,
         decisions={

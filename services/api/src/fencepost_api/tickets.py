@@ -18,7 +18,7 @@ from uuid import UUID
 from fencepost_domain.ports import Clock
 from fencepost_runtime.keys import KeyRing
 
-from fencepost_api.auth import ROLES, Caller, refused
+from fencepost_api.auth import Caller, known_roles, refused
 
 LIFE: Final = timedelta(minutes=10)
 PURPOSE: Final = b"fencepost.ticket.v1"
@@ -56,7 +56,7 @@ class Tickets:
     def _caller(self, user: str, tenant: str, roles: list[str], ends: Any, *, same: bool) -> Caller:
         if not same or ends <= self.clock.now().timestamp():
             raise refused()
-        return Caller(user, UUID(tenant), frozenset(roles) & ROLES, float(ends))
+        return Caller(user, UUID(tenant), known_roles(roles), float(ends))
 
     @staticmethod
     def _mac(key_id: str, key: bytes, body: bytes) -> bytes:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
 
-from fencepost.authoring import Plan
 from fencepost_contracts import canonical
 from fencepost_contracts.policies import ApprovalPolicy
 from fencepost_contracts.tools import Change, PreparedAction, Preview
@@ -22,24 +19,13 @@ from fencepost_store.actions import Surroundings
 from fencepost_store.transaction import Tx
 
 from fencepost_tool_gateway import tokens
-from fencepost_tool_gateway.authorize import Accepted
 from fencepost_tool_gateway.gateway import Gateway
+from fencepost_tool_gateway.planned import Planned
+from fencepost_tool_gateway.remembered import take_grant
 
 FREE_LIVES: Final = timedelta(hours=1)  # of a token nobody has to approve
 AFTER_APPROVAL: Final = timedelta(hours=1)  # a decision in the last second can still be carried out
 UNSIGNED: Final = b""
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """An accepted call with its plan; None when it is stored already: what it would do may be done by now.
-
-    precondition: as canonical JSON values.
-    """
-
-    accepted: Accepted
-    plan: Plan | None
-    precondition: Mapping[str, Any]
 
 
 async def new_action(gateway: Gateway, tx: Tx, run: Run, around: Surroundings, one: Planned) -> Action:
@@ -51,6 +37,7 @@ async def new_action(gateway: Gateway, tx: Tx, run: Run, around: Surroundings, o
     if call.edited_by is not None:
         approval, approved = await _edited(tx, run, around, policy, one, call.edited_by)
         editor = approval.resolved_by
+    grant = await take_grant(tx, run, around, policy, one) if call.edited_by is None else None
     lives = policy.expires_in + AFTER_APPROVAL if tool.approval else FREE_LIVES
     action = Action(
         run_id=run.id,
@@ -66,9 +53,9 @@ async def new_action(gateway: Gateway, tx: Tx, run: Run, around: Surroundings, o
         risk=tool.risk,
         effect_class=tool.effect_class,
         approval=tool.approval,
-        status=ActionStatus.APPROVED if approved else ActionStatus.PREPARED,
+        status=ActionStatus.APPROVED if approved or grant else ActionStatus.PREPARED,
         preview=_values(plan.preview),
-        change=_values(plan.change),
+        change=_values(plan.change.model_copy(update={"attachments": one.attached})),
         precondition=one.precondition,
         token_id=tx.ids.uuid7(),
         token_key_id="",
@@ -76,7 +63,8 @@ async def new_action(gateway: Gateway, tx: Tx, run: Run, around: Surroundings, o
         token_expires_at=around.now + lives,
         token_spent_at=None,
         interrupt_id=call.edited_by if approved else None,
-        decided_by=editor if approved else None,
+        decided_by=editor if approved else grant.granted_by if grant else None,
+        grant_id=grant.id if grant else None,
     )
     return tokens.sign(gateway.keys, action, run.user_id)
 
@@ -93,10 +81,9 @@ async def _edited(
         index=one.accepted.call.index,
         edited_hash=edited_hash(approval, one.accepted.call.index),
         arguments_hash=one.accepted.hash,
-        risk=one.accepted.tool.risk,
         editor_roles=await store.roles_of(tx, approval.resolved_by or ""),
         requester=run.user_id,
-        four_eyes=policy.four_eyes,
+        rule=policy.rule(one.accepted.tool.risk, one.accepted.tool),
         now=around.now,
     )
     return approval, decided
@@ -111,6 +98,8 @@ def edited_hash(approval: Approval | None, index: int) -> str | None:
 
 def _values(model: Preview | Change) -> dict[str, Any]:
     plain: dict[str, Any] = canonical.plain(model.model_dump(mode="json"))
+    if not plain.get("attachments", True):
+        del plain["attachments"]  # what sends nothing along is stored as it always was
     return plain
 
 
@@ -127,6 +116,7 @@ def told_of(action: Action) -> dict[str, Any]:
         "approval": action.approval,
         "status": str(action.status),
         "token_id": str(action.token_id),
+        **({"grant_id": str(action.grant_id), "decided_by": action.decided_by} if action.grant_id else {}),
     }
 
 

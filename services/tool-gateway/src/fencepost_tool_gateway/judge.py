@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from fencepost_contracts.policies import ApprovalPolicy
 from fencepost_contracts.tools import CommitAnswer, CommitRequest, InProgress, ToolError
 from fencepost_domain.action import Action, Approval, check_commit
 from fencepost_domain.errors import Conflict, NotFound
@@ -17,6 +16,7 @@ from fencepost_domain.recovery import check_gate
 from fencepost_domain.run import Run
 from fencepost_domain.vocabulary import EffectState
 from fencepost_store import actions as store
+from fencepost_store import grants
 from fencepost_store.actions import Surroundings
 from fencepost_store.effects import Effect, Outcome, look_at_effect
 from fencepost_store.runs import Locked
@@ -28,6 +28,7 @@ from fencepost_tool_gateway.drafts import edited_hash
 from fencepost_tool_gateway.executors.port import Call
 from fencepost_tool_gateway.gateway import Gateway, check_start
 from fencepost_tool_gateway.problems import Refused
+from fencepost_tool_gateway.standing import check_today
 
 PINNED: Final = frozenset({"tool_changed", "source_unavailable"})  # the source's doing, not the catalog's
 SHORTEST_RETRY: Final = 0.2  # seconds; an attempt that is about to end is asked for soon
@@ -61,13 +62,17 @@ async def look(
 async def authorise(
     gateway: Gateway, tx: Tx, locked: Locked, fence: Fence, request: CommitRequest
 ) -> Authorised | CommitAnswer | InProgress:
-    """The same on locked rows, in their order: run (held), interrupt, action; time is read above the last."""
+    """The same on locked rows, in their order: run (held), interrupt or grant, action; then the time."""
     stored = await _stored(tx, locked, request)
     if stored is not None:
         return stored
     run = check_start(locked, fence)
     seen = await _named(tx, run.id, request)
     approval = await store.lock_approval(tx, run.id, seen.interrupt_id) if seen.interrupt_id else None
+    if seen.grant_id is not None:
+        await grants.lock(
+            tx, seen.grant_id
+        )  # a revocation comes before this, or after the attempt was opened
     held = await store.lock_action(tx, run.id, request.index, request.n)
     if held is None:
         raise NotFound("action", f"{request.index}/{request.n}")
@@ -86,11 +91,10 @@ async def _judged(
         action,
         approval,
         edited_hash=edited_hash(approval, action.index),
-        four_eyes=ApprovalPolicy.of(around.settings).four_eyes,
-        requester=run.user_id,
         now=now,
     )
     bound, call = await _call(gateway, tx, run, around, action, now)
+    await check_today(tx, run, around, action, call.tool)
     return Authorised(run, action, around, bound, call)
 
 

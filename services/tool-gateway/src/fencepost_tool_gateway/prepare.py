@@ -23,6 +23,7 @@ from fencepost_domain.run import Run
 from fencepost_domain.vocabulary import ActionStatus, Ev
 from fencepost_runtime.failpoints import ahit
 from fencepost_store import actions as store
+from fencepost_store import grants
 from fencepost_store.actions import Surroundings
 from fencepost_store.effects import lock_effect
 from fencepost_store.record import record
@@ -31,11 +32,14 @@ from fencepost_store.transaction import Tx
 
 from fencepost_tool_gateway.authorize import Accepted, accept_calls, refusal
 from fencepost_tool_gateway.conversation_state import state_for
-from fencepost_tool_gateway.drafts import Planned, new_action, to_dry, to_wire, told_of
+from fencepost_tool_gateway.drafts import new_action, to_dry, to_wire, told_of
 from fencepost_tool_gateway.execute import Guarded, ToolFailed, tell_failure
 from fencepost_tool_gateway.executors.port import Call, Executor
 from fencepost_tool_gateway.gateway import Gateway, check_start
+from fencepost_tool_gateway.planned import Planned
 from fencepost_tool_gateway.problems import CallsRefused
+from fencepost_tool_gateway.remembered import covering
+from fencepost_tool_gateway.standing import attached
 
 
 async def prepare(
@@ -82,6 +86,7 @@ async def _plan(
     bound = await gateway.catalogs.bound(tx, around, run.module)
     executor = gateway.catalogs.executor
     state = await state_for(tx, run, request.calls, bound)
+    run = replace(run, roles=await store.roles_today(tx, run.user_id, run.roles))  # a role taken away counts
     accepted = accept_calls(request.calls, faults, run, bound, executor, state)
     planned, refusals = [], []
     for one in accepted:
@@ -92,7 +97,10 @@ async def _plan(
             one.tool, one.call.arguments, run, around.currency, one.call.index, around.created_at, around.now
         )
         try:
-            planned.append(await _planned(executor, tx, one, call))
+            plan = await _planned(executor, tx, one, call)
+            files = await attached(tx, run, one.tool, one.call.arguments)
+            covered = () if request.dry else await covering(tx, run, one)
+            planned.append(replace(plan, attached=files, grants=covered))
         except ToolRefused as error:
             refusals.append(refusal(one.call, "arguments_invalid", error.detail, error.pointer))
     if refusals:
@@ -171,6 +179,8 @@ async def _place(
             events += await _withdraw(gateway, tx, current)
     action = await new_action(gateway, tx, run, around, one)
     await store.insert_action(tx, action)
+    if action.grant_id is not None:
+        await grants.store_use(tx, action, await grants.look_at(tx, action.grant_id))
     events.append(NewEvent(tx.ids.uuid7(), Ev.ACTION_PREPARED, told_of(action), gateway.actor))
     return action, events
 

@@ -33,7 +33,7 @@ SELECT id, tenant_id, user_id, roles, module, mode, status, waiting_on, stop, pa
 -- Result: rows of agent.actions.
 SELECT run_id, index, n, tenant_id, tool, tool_version, catalog_fp, arguments, arguments_hash, author, risk,
        effect_class, approval, status, preview, change, precondition, token_id, token_key_id, token_mac,
-       token_expires_at, token_spent_at, interrupt_id, decided_by, prepared_at
+       token_expires_at, token_spent_at, interrupt_id, decided_by, prepared_at, grant_id
   FROM agent.actions
  WHERE run_id = :run_id
    AND index = :index
@@ -45,10 +45,11 @@ SELECT run_id, index, n, tenant_id, tool, tool_version, catalog_fp, arguments, a
 -- Result: none.
 INSERT INTO agent.actions (run_id, index, n, tenant_id, tool, tool_version, catalog_fp, arguments, arguments_hash,
                            author, risk, effect_class, approval, status, preview, change, precondition, token_id,
-                           token_key_id, token_mac, token_expires_at, interrupt_id, decision, decided_by, decided_at)
+                           token_key_id, token_mac, token_expires_at, interrupt_id, grant_id, decision, decided_by,
+                           decided_at)
 VALUES (:run_id, :index, :n, :tenant_id, :tool, :tool_version, :catalog_fp, :arguments, :arguments_hash,
         :author, :risk, :effect_class, :approval, :status, CAST(:preview AS jsonb), CAST(:change AS jsonb),
-        CAST(:precondition AS jsonb), :token_id, :token_key_id, :token_mac, :token_expires_at, :interrupt_id,
+        CAST(:precondition AS jsonb), :token_id, :token_key_id, :token_mac, :token_expires_at, :interrupt_id, CAST(:grant_id AS uuid),
         CASE WHEN CAST(:decided_by AS text) IS NOT NULL THEN 'approve' END, CAST(:decided_by AS text),
         CASE WHEN CAST(:decided_by AS text) IS NOT NULL THEN clock_timestamp() END);
 
@@ -97,7 +98,7 @@ SELECT id, status, indexes, opened_at, expires_at, resolution, resolved_by
 WITH held AS MATERIALIZED (
     SELECT run_id, index, n, tenant_id, tool, tool_version, catalog_fp, arguments, arguments_hash, author, risk,
            effect_class, approval, status, preview, change, precondition, token_id, token_key_id, token_mac,
-           token_expires_at, token_spent_at, interrupt_id, decided_by, prepared_at
+           token_expires_at, token_spent_at, interrupt_id, decided_by, prepared_at, grant_id
       FROM agent.actions
      WHERE run_id = :run_id AND index = :index AND n = :n
        FOR NO KEY UPDATE
@@ -144,3 +145,14 @@ SELECT name
   FROM pg_settings
  WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit')
    AND setting = 'off';
+
+-- artifacts_named --
+-- Why: what goes out with an action, as it is now: its bytes' hash is part of what was approved.
+-- Locks: none.  Clock: none.
+-- Result: a row an artifact of this person that may be used.
+SELECT id, name, encode(sha256, 'hex') AS sha256, size_bytes
+  FROM agent.artifacts
+ WHERE tenant_id = agent.tenant()
+   AND user_id = :user_id
+   AND id = ANY (CAST(:ids AS uuid[]))
+   AND status <> 'rejected';

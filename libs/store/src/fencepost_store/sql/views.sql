@@ -29,11 +29,16 @@ SELECT r.id, r.tenant_id, r.status, r.waiting_on, r.module, r.mode, r.user_id, r
        (SELECT jsonb_build_object('message_id', m.id, 'text', m.text, 'artifacts', m.artifacts)
           FROM agent.messages m
          WHERE m.run_id = r.id AND m.author = 'assistant') AS output,
-       (SELECT to_jsonb(i) FROM agent.interrupts i WHERE i.run_id = r.id AND i.status = 'open') AS interrupt,
+       (SELECT to_jsonb(i) || jsonb_build_object('votes', (SELECT jsonb_agg(jsonb_build_object('by', v.voter, 'decision', v.decision, 'at', v.voted_at,
+                                            'by_link', v.link_id IS NOT NULL) ORDER BY v.voted_at)
+          FROM agent.approval_votes v
+         WHERE v.interrupt_id = i.id))
+          FROM agent.interrupts i WHERE i.run_id = r.id AND i.status = 'open') AS interrupt,
        (SELECT jsonb_agg(jsonb_build_object(
                    'index', a.index, 'n', a.n, 'tool', a.tool, 'risk', a.risk, 'status', a.status,
                    'arguments', a.arguments, 'effect_class', a.effect_class, 'effect', e.state,
-                   'effect_key', e.effect_key, 'result', e.result, 'decision', a.decision, 'decided_by', a.decided_by)
+                   'effect_key', e.effect_key, 'result', e.result, 'decision', a.decision, 'decided_by', a.decided_by,
+                   'grant_id', a.grant_id)
                 ORDER BY a.index)
           FROM agent.actions a
           LEFT JOIN agent.effects e ON e.run_id = a.run_id AND e.index = a.index
@@ -186,7 +191,10 @@ SELECT CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS xid, clock_times
 -- Why: interrupts as the API shows them, one or a page.
 -- Locks: none.  Clock: none.
 -- Result: newest first, without anything of the conversation.
-SELECT i.*
+SELECT i.*, (SELECT jsonb_agg(jsonb_build_object('by', v.voter, 'decision', v.decision, 'at', v.voted_at,
+                                            'by_link', v.link_id IS NOT NULL) ORDER BY v.voted_at)
+          FROM agent.approval_votes v
+         WHERE v.interrupt_id = i.id) AS votes
   FROM agent.interrupts i
  WHERE (CAST(:id AS uuid) IS NULL OR i.id = CAST(:id AS uuid))
    AND (CAST(:user_id AS text) IS NULL OR i.user_id = CAST(:user_id AS text)
@@ -207,17 +215,6 @@ SELECT i.user_id, i.risk, i.candidates, i.input_schema, i.resolution_key, i.reso
          WHERE a.interrupt_id = i.id AND a.status <> 'withdrawn') AS actions
   FROM agent.interrupts i
  WHERE i.id = :id;
-
--- schemas_of_actions --
--- Why: edited arguments are judged by the schema their tool was published with, when they are given.
--- Locks: none (run and interrupt are held).  Clock: none.
--- Result: a row per action asked for: its index, tool, and the catalog's fingerprint and body.
-SELECT a.index, a.tool, c.fingerprint, c.body
-  FROM agent.actions a
-  JOIN agent.catalogs c ON c.fingerprint = a.catalog_fp
- WHERE a.interrupt_id = :interrupt_id
-   AND a.index = ANY(CAST(:indexes AS int[]))
-   AND a.status <> 'withdrawn';
 
 -- view_conversations --
 -- Why: a person's conversations.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from fastapi import APIRouter, Request
-from fencepost_contracts.http import ResolutionRequest
-from fencepost_contracts.http_views import InterruptView, Page
+from fencepost_contracts.http import LinkRequest, ResolutionRequest
+from fencepost_contracts.http_approvals import InterruptView, LinkView
+from fencepost_contracts.http_views import Page
 from fencepost_domain.vocabulary import InterruptKind, InterruptStatus
 from fencepost_store import views
 from starlette.responses import Response
@@ -24,6 +25,8 @@ from fencepost_api.deps import (
 )
 from fencepost_api.openapi import described
 from fencepost_api.queries import cursor_id, one_of
+from fencepost_api.usecases.asked import read_asked, rule_view
+from fencepost_api.usecases.make_link import make_link
 from fencepost_api.usecases.resolve_interrupt import resolve_interrupt, visible
 
 router = APIRouter(tags=["interrupts"])
@@ -63,7 +66,12 @@ async def get_interrupt(interrupt_id: str, api: ApiDep, caller: CallerDep) -> Re
     """One question, with what was decided."""
     async with api.store.transaction(caller.tenant_id) as tx:
         row = await views.interrupt(tx, id_of(interrupt_id, "interrupt"), visible(caller))
-    return render.answer(render.interrupt(row))
+        rule = None
+        if row["kind"] == InterruptKind.APPROVAL:
+            asked, otherwise = await read_asked(tx, row["id"], row["risk"])
+            given = len(row["votes"] or ())
+            rule = rule_view(asked, otherwise, given, caller.user_id, caller.roles, row["user_id"])
+    return render.answer(render.interrupt(row, rule))
 
 
 @router.post("/v1/interrupts/{interrupt_id}/resolution", response_model=InterruptView,
@@ -77,3 +85,23 @@ async def resolve(interrupt_id: str, request: Request, api: ApiDep, caller: Call
     resolved = await resolve_interrupt(api, caller, wanted, body, key)
     headers = {"Idempotent-Replayed": "true"} if resolved.replayed else {}
     return render.answer(render.interrupt(resolved.row), headers=headers)
+
+
+@router.post("/v1/interrupts/{interrupt_id}/links", response_model=LinkView, status_code=201,
+             openapi_extra=described(LinkRequest))  # fmt: skip
+async def make_one_time_link(interrupt_id: str, request: Request, api: ApiDep, caller: CallerDep) -> Response:
+    """A link for mail or chat that decides once, for one person; an earlier one of that person is void.
+
+    Opening it decides nothing. For another than the caller it is made by a service with the role notifier.
+    """
+    check_queries(request)
+    body = shape(LinkRequest, await read_json(request))
+    made = await make_link(api, caller, id_of(interrupt_id, "interrupt"), body)
+    base = (api.public_url or str(request.base_url)).rstrip("/")
+    shown = {
+        "id": made.link_id,
+        "url": f"{base}/approve/{made.token}",
+        "approver": made.approver,
+        "expires_at": render.utc(made.expires_at),
+    }
+    return render.answer(shown, 201)
