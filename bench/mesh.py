@@ -18,6 +18,7 @@ from fencepost_cli.embedded.identity import LOCAL_TENANT, LOCAL_USER
 from fencepost_cli.embedded.services import COMMANDS
 from fencepost_cli.embedded.supervisor import Embedded
 from fencepost_runtime.system import SystemIds
+from fencepost_store.integrity import check_invariants
 
 ENV = {"FENCEPOST_LOG_LEVEL": "warning", "FENCEPOST_WORKER_CONCURRENCY": "16"}
 FIVE_COMMAND = (sys.executable, "-m", "bench.five")
@@ -47,17 +48,33 @@ async def mesh(
 
 _CREATE = """
 WITH given AS MATERIALIZED (
-    SELECT r, c, m, o, e FROM unnest(%(runs)s::uuid[], %(conversations)s::uuid[], %(messages)s::uuid[],
-                                     %(outbox)s::uuid[], %(events)s::uuid[]) AS u (r, c, m, o, e)
+    SELECT r, c, m, o, e, uuid_send(gen_random_uuid()) AS salt, clock_timestamp() AS at,
+           convert_to('{"mode":"live","module":"' || %(module)s || '"}', 'UTF8') AS payload
+      FROM unnest(%(runs)s::uuid[], %(conversations)s::uuid[], %(messages)s::uuid[], %(outbox)s::uuid[],
+                  %(events)s::uuid[]) AS u (r, c, m, o, e)
+), hashed AS MATERIALIZED (
+    SELECT g.*, p.hash AS payload_hash, h.zero,
+           agent.event_hash(g.r, 1, g.e, 'run.requested', 1, 'user:' || %(user)s, g.at, NULL, NULL, p.hash,
+                            h.zero) AS hash
+      FROM given g, LATERAL (SELECT sha256(g.salt || g.payload) AS hash) AS p,
+           (SELECT decode(repeat('00', 32), 'hex') AS zero) AS h
 ), talks AS (
     INSERT INTO agent.conversations (id, tenant_id, user_id, next_seq)
     SELECT c, %(tenant)s, %(user)s, 2 FROM given
 ), made AS (
     INSERT INTO agent.runs (id, tenant_id, user_id, roles, module, conversation_id, root_run_id, input,
-                            locale, zone, currency, route, idempotency_key, request_hash, available_at)
+                            locale, zone, currency, route, idempotency_key, request_hash, available_at,
+                            event_seq, event_head)
     SELECT r, %(tenant)s, %(user)s, '{user}', %(module)s, c, r, %(input)s::jsonb,
-           'en', 'Asia/Shanghai', 'CNY', 'POST /v1/runs', r::text, repeat('0', 64), 'infinity'
-      FROM given
+           'en', 'Asia/Shanghai', 'CNY', 'POST /v1/runs', r::text, repeat('0', 64), 'infinity', 1, hash
+      FROM hashed
+), logged AS (
+    INSERT INTO agent.run_events (run_id, seq, id, tenant_id, type, schema_version, actor, at, payload_hash,
+                                  prev_hash, hash)
+    SELECT r, 1, e, %(tenant)s, 'run.requested', 1, 'user:' || %(user)s, at, payload_hash, zero, hash FROM hashed
+), paid AS (
+    INSERT INTO agent.run_event_payloads (run_id, seq, tenant_id, salt, payload)
+    SELECT r, 1, %(tenant)s, salt, payload FROM hashed
 ), budgeted AS (
     INSERT INTO agent.budgets (root_run_id, tenant_id, limits) SELECT r, %(tenant)s, '{}' FROM given
 ), said AS (
@@ -70,10 +87,7 @@ SELECT o, %(tenant)s, r, %(module)s, 'agent.run.requested.v1', 'infinity' FROM g
 
 
 def enqueue(mesh: Embedded, count: int, text: str = "hello", module: str = "life") -> list[Any]:
-    """Runs of one conversation each, in bulk as the superuser, not available yet: see `release`.
-
-    They lack their first event: creating them isn't what is measured, and the chain starts at its head.
-    """
+    """Runs of one conversation each, in bulk as the superuser, not available yet: see `release`."""
     ids = SystemIds()
     runs = [ids.uuid7() for _ in range(count)]
     with psycopg.connect(mesh.dsn(), autocommit=True) as connection:
@@ -153,3 +167,32 @@ async def statements_counted(mesh: Embedded) -> None:
             with psycopg.connect(mesh.dsn(), autocommit=True) as connection:
                 connection.execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
             return
+
+
+_COUNTED = """
+SELECT count(*) FILTER (WHERE r.status = 'succeeded'),
+       count(*) FILTER (WHERE r.status IN ('queued', 'running', 'waiting', 'paused', 'cancelling')),
+       count(*) FILTER (WHERE (SELECT count(*) FROM agent.messages m
+                                WHERE m.run_id = r.id AND m.author = 'assistant') <> 1
+                           OR (SELECT count(*) FROM agent.finalizations f WHERE f.run_id = r.id) <> 1
+                           OR (SELECT count(*) FROM agent.run_events e
+                                WHERE e.run_id = r.id AND e.type = 'run.finalized') <> 1
+                           OR (SELECT count(*) FROM agent.effects x
+                                WHERE x.run_id = r.id AND x.state = 'completed') <> %(effects)s)
+  FROM agent.runs r
+"""
+
+
+async def reckoned(mesh: Embedded, runs: int, effects: int = 0) -> dict[str, int]:
+    """0 lost and 0 double after a load: every run ended once, said one thing, did its effects once; all invariants.
+
+    Raises RuntimeError when anything is wrong.
+    """
+    with psycopg.connect(mesh.dsn(), autocommit=True) as connection:
+        row = connection.execute(_COUNTED, {"effects": effects}).fetchone()
+    assert row is not None
+    violations = await check_invariants(mesh.dsn())
+    told = {"runs": runs, "lost": runs - int(row[0]), "double": int(row[2]), "violations": len(violations)}
+    if told["lost"] or told["double"] or violations or row[1]:
+        raise RuntimeError(f"after the load: {told}, left {row[1]}, {violations[:3]}")
+    return told

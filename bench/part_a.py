@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -17,7 +19,7 @@ from fencepost_cli.embedded.supervisor import Embedded
 from bench import floor
 from bench.approve import approve_all
 from bench.measure import cpu_seconds, postgres_cpu_seconds, server_counts, spread
-from bench.mesh import drained, enqueue, mesh, release, statements_counted
+from bench.mesh import drained, enqueue, mesh, reckoned, release, statements_counted
 
 ASKS = "remind me tomorrow at 9 to call mom"
 
@@ -70,10 +72,49 @@ async def throughput(
             await once(
                 running, pids, runs // 4, text, module
             )  # connections, caches and plans are warm after this
-            told[f"{count} worker{'s' if count > 1 else ''}"] = together(
-                [await once(running, pids, runs, text, module) for _ in range(repeats)]
-            )
+            name = f"{count} worker{'s' if count > 1 else ''}"
+            told[name] = together([await once(running, pids, runs, text, module) for _ in range(repeats)])
+            told[name]["after the load"] = await reckoned(running, runs // 4 + runs * repeats)
     return told
+
+
+def told_to(running: Embedded, what: signal.Signals) -> None:
+    """SIGSTOP or SIGCONT to all our services: they cost nothing while the floor is measured."""
+    for name in running.children:
+        pid = running.pid(name)
+        if pid and name != "postgres":
+            os.kill(pid, what)
+
+
+async def in_turns(count: int, runs: int, repeats: int, slots: int = 16) -> dict[str, Any]:
+    """`five` and the floor in turns on one server, in one minute each: what their ratio is made of."""
+    env = {"FENCEPOST_WORKER_CONCURRENCY": str(slots)}
+    async with mesh(["gateway", "reconciler"], five=True, env=env) as running:
+        await statements_counted(running)
+        with psycopg.connect(running.dsn(), autocommit=True) as line:
+            line.execute(floor.SCHEMA)
+        pids = await workers(running, count)
+        await once(running, pids, runs // 4, "hello", "life")
+        fives, floors = [], []
+        for n in range(repeats):
+            told_to(running, signal.SIGSTOP)
+            floors.append(await _floor_once(running, running.dsn(), count, runs, n * 1_000_000))
+            told_to(running, signal.SIGCONT)
+            await asyncio.sleep(3.0)  # beats and registrations are current again
+            fives.append(await once(running, pids, runs, "hello", "life"))
+        shares = [one["per_second"] / base["per_second"] for one, base in zip(fives, floors, strict=True)]
+        cpu = [_cpu(base) / _cpu(one) for one, base in zip(fives, floors, strict=True)]
+        return {
+            "floor": together(floors),
+            "five": together(fives),
+            "share of the floor": spread(shares),
+            "share by CPU": spread(cpu),
+            "after the load": await reckoned(running, runs // 4 + runs * repeats),
+        }
+
+
+def _cpu(one: dict[str, float]) -> float:
+    return one["worker_cpu"] + one["postgres_cpu"]
 
 
 async def approved(count: int, runs: int) -> dict[str, Any]:
@@ -95,17 +136,17 @@ async def approved(count: int, runs: int) -> dict[str, Any]:
             "worker_cpu": (cpu_seconds(pids) - before[0]) / runs * 1000,
             "postgres_cpu": (postgres_cpu_seconds(server) - before[1]) / runs * 1000,
             "others_cpu": (cpu_seconds(others) - before[2]) / runs * 1000,
+            "after the load": await reckoned(running, runs, effects=1),
         }
 
 
 async def asyncio_floor(count: int, runs: int, repeats: int) -> dict[str, Any]:
     """bench.floor in `count` processes against a server with the same settings."""
     async with mesh([]) as running:
-        dsn = running.dsn()
-        with psycopg.connect(dsn, autocommit=True) as line:
+        with psycopg.connect(running.dsn(), autocommit=True) as line:
             line.execute(floor.SCHEMA)
-        found = [await _floor_once(running, dsn, count, runs, n * 1_000_000) for n in range(repeats)]
-        return together(found)
+        dsn = running.dsn()
+        return together([await _floor_once(running, dsn, count, runs, n * 1_000_000) for n in range(repeats)])
 
 
 async def _floor_once(running: Embedded, dsn: str, count: int, runs: int, first: int) -> dict[str, float]:
@@ -187,20 +228,12 @@ async def pgbench(seconds: int = 8) -> dict[str, Any]:
 
 async def run(quick: bool) -> dict[str, Any]:
     runs, repeats = (600, 2) if quick else (2_000, 3)
-    found: dict[str, Any] = {"floor": {}, "five": {}, "direct": {}, "single_action": {}}
-    found["pgbench"] = await pgbench(4 if quick else 8)
-    for count in (1, 2):
-        found["floor"][f"{count} workers"] = await asyncio_floor(count, runs, repeats)
-    counts = (1, 2) if quick else (1, 2, 4)
-    found["five"] = await throughput("five", "hello", counts, runs, repeats)
-    wide = await throughput("five", "hello", (2,), runs, repeats, slots=32)
-    found["five"]["2 workers of 32"] = wide["2 workers"]
-    found["direct"] = await throughput("core", "hello", counts, runs // 2, repeats)
-    found["single_action"] = {f"{n} workers": await approved(n, runs // 4) for n in (1, 2)}
-    base = found["floor"]["2 workers"]["per_second"]
-    found["share of the floor"] = {
-        "five, 2 workers": found["five"]["2 workers"]["per_second"] / base,
-        "five, 2 workers of 32": found["five"]["2 workers of 32"]["per_second"] / base,
-        "direct, 2 workers": found["direct"]["2 workers"]["per_second"] / base,
-    }
+    found: dict[str, Any] = {"pgbench": await pgbench(4 if quick else 8)}
+    found["in turns, 2 workers"] = await in_turns(2, runs, repeats + 2)
+    if not quick:
+        found["in turns, 2 workers of 32"] = await in_turns(2, runs, repeats, slots=32)
+        found["in turns, 1 worker"] = await in_turns(1, runs, repeats)
+        found["five"] = await throughput("five", "hello", (4,), runs, repeats)
+    found["direct"] = await throughput("core", "hello", (2,) if quick else (1, 2, 4), runs // 2, repeats)
+    found["single_action"] = {f"{n} workers": await approved(n, runs // 4) for n in (1, 2)[quick:]}
     return found

@@ -31,7 +31,7 @@ async def measured(saver: str, runs: int, processes: int = 1) -> dict[str, float
     """Rates of several processes are added; what the server counted is of all, so it is told of one only."""
     async with mesh([]) as running:
         await statements_counted(running)
-        if saver == "fenced":
+        if saver.startswith("fenced"):
             await asyncio.to_thread(enqueue, running, runs * processes)
         found = await asyncio.gather(*(_one(running, saver, runs) for _ in range(processes)))
         rate = sum(one["per_second"] for one in found)
@@ -58,7 +58,13 @@ async def run(quick: bool) -> dict[str, Any]:
     runs, repeats = (500, 1) if quick else (1_500, 3)
     found: dict[str, list[dict[str, float]]] = {}
     for _ in range(repeats):
-        for saver in ("fenced", "stock", "memory", "none"):  # interleaved: each repeat sees the same machine
+        for saver in (
+            "fenced",
+            "stock",
+            "fenced-ainvoke",
+            "memory",
+            "none",
+        ):  # interleaved: each repeat sees the same machine
             found.setdefault(saver, []).append(await measured(saver, runs if saver != "stock" else runs // 2))
         for saver in ("fenced", "stock"):
             one = await measured(saver, runs if saver != "stock" else runs // 2, 2)

@@ -1,9 +1,10 @@
-"""(c) One process, 16 runs at a time, five steps under one saver: `fenced`, `stock`, `memory` or `none`.
+"""(c) One process, 16 runs at a time, the graph `five` under one saver: `fenced`, `stock`, `memory` or `none`.
 
     python -m bench.savers SAVER RUNS DSN_OF_WORKER DSN_OF_ADMIN     prints one JSON object
 
-No claim, no queue, no ending: what a saver costs and nothing else. The stock saver has a connection of its
-own for each slot, which is its fastest arrangement (one lock guards a saver that is shared).
+No claim, no queue, no ending: one graph, compiled alike for all. `fenced` goes by the engine's entry, as the
+worker does; `fenced-ainvoke` by the same entry with the direct path off; the others by `ainvoke`. The stock saver
+has a connection of its own for each slot, its fastest arrangement (one lock guards a saver that is shared).
 """
 
 from __future__ import annotations
@@ -16,18 +17,35 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any, TypedDict
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
 
 os.environ["LANGSMITH_TRACING"] = "false"
 
 import psycopg
 import uvloop
-from langgraph.graph import END, START, StateGraph
-from langgraph.types import Command
+from fencepost_contracts.graphs import Manifest, RoleModel
+from fencepost_domain.fence import Fence
+from fencepost_runtime.system import SystemIds
+from fencepost_store.checkpoints import GroupConnection, RunWrites
+from fencepost_store.engine import make_engine
+from fencepost_store.transaction import Store
+from fencepost_worker.engine.langgraph.adapter import LangGraphEngine
+from fencepost_worker.engine.langgraph.registry import build
+from fencepost_worker.engine.langgraph.saver import FencedSaver
+from fencepost_worker.engine.langgraph.step import Context
+from fencepost_worker.engine.langgraph.writer import GroupWriter
+from fencepost_worker.engine.port import Finished, Task
+from fencepost_worker.flow.state import FRESH
+from fencepost_worker.flow.step import Facts
 
+from bench.five import FIVE, FIVE_NODES
 from bench.measure import server_counts
 
 SLOTS = 16
+IDS = SystemIds()
+MANIFEST = Manifest(version="1", roles={"module": RoleModel(provider="offline", model="m")})
 exchanges = 0
 
 
@@ -43,27 +61,32 @@ def count_exchanges() -> None:
     psycopg.AsyncConnection.wait = counted  # type: ignore[method-assign]
 
 
-class State(TypedDict):
-    """What the five nodes pass on."""
+class Quiet:
+    """The ports of a run whose nodes ask for nothing."""
 
-    said: list[str]
+    async def boundary(self, node: str) -> None:
+        """Nobody asks it to pause."""
+
+    def new_id(self) -> UUID:
+        return IDS.uuid7()
+
+
+def facts(run_id: UUID) -> Facts:
+    """Of a run of `five`."""
+    at = datetime(2026, 12, 1, tzinfo=UTC)
+    return Facts(run_id, "life", "hello", "en", None, "CNY", at, FIVE, MANIFEST, None)
 
 
 def graph(saver: Any) -> Any:
-    """Five nodes that add a word to a list, each naming the next; nothing of the product's flow."""
-    made = StateGraph(State)
-    names = [f"step_{n}" for n in range(1, 6)]
+    """The graph `five` as the worker compiles it, with this saver."""
+    return build(FIVE, FIVE_NODES, saver)
 
-    def node(after: str | None) -> Callable[[State], Awaitable[Command[str]]]:
-        async def step(state: State) -> Command[str]:
-            return Command(update={"said": [*state["said"], after or END]}, goto=after or ())
 
-        return step
+def entry() -> dict[str, Any]:
+    return {"state": dict(FRESH)}
 
-    for name, after in zip(names, [*names[1:], None], strict=True):
-        made.add_node(name, node(after), destinations=(after or END,))
-    made.add_edge(START, names[0])
-    return made.compile(checkpointer=saver)
+
+QUIET: Any = Quiet()
 
 
 async def drive(run: Callable[[int, int], Awaitable[None]], runs: int) -> float:
@@ -95,32 +118,25 @@ async def stock(runs: int, admin: str) -> Callable[[int, int], Awaitable[None]]:
 
     async def run(place: int, n: int) -> None:
         config = {"configurable": {"thread_id": f"{os.getpid()}-{n}"}, "callbacks": []}
-        await graphs[place].ainvoke({"said": []}, config, durability="sync")
+        context = Context(facts(IDS.uuid7()), QUIET)
+        await graphs[place].ainvoke(entry(), config, context=context, durability="sync")
 
     return run
 
 
-async def fenced(runs: int, worker: str, claimed: list[Any]) -> Callable[[int, int], Awaitable[None]]:
-    from fencepost_runtime.system import SystemIds
-    from fencepost_store.checkpoints import GroupConnection
-    from fencepost_store.engine import make_engine
-    from fencepost_store.transaction import Store
-    from fencepost_worker.engine.langgraph.saver import FencedSaver
-    from fencepost_worker.engine.langgraph.writer import GroupWriter
-
-    store = Store(make_engine(worker, prepare=3), SystemIds())
+async def fenced(worker: str, claimed: list[Any], *, direct: bool) -> Callable[[int, int], Awaitable[None]]:
+    """By the engine's own entry, as the worker executes a run; direct: without LangGraph's runner."""
+    store = Store(make_engine(worker, prepare=3), IDS)
     writer = GroupWriter(GroupConnection(worker, prepare=3))
     asyncio.ensure_future(writer.run())  # noqa: RUF006
-    saver = FencedSaver(store, writer)
-    made = graph(saver)
+    engine = LangGraphEngine(FencedSaver(store, writer), {FIVE.name: FIVE_NODES}, direct=direct)
 
     async def run(_: int, n: int) -> None:
         fence = claimed[n]
-        saver.open_run(fence, fresh=True, closes=True)
-        config = {"configurable": {"thread_id": str(fence.run_id)}, "callbacks": []}
-        await made.ainvoke({"said": []}, config, durability="sync")
-        await saver.flush(fence.run_id)
-        saver.close_run(fence.run_id)
+        outcome = await engine.execute(Task(facts(fence.run_id), fence, fresh=True), QUIET)
+        if not isinstance(outcome, Finished):
+            raise RuntimeError(f"{fence.run_id}: {outcome}")
+        await writer.write(RunWrites(fence, held=outcome.carried))  # else it travels with the run's ending
 
     return run
 
@@ -132,15 +148,13 @@ async def in_memory(saver: str) -> Callable[[int, int], Awaitable[None]]:
 
     async def run(_: int, n: int) -> None:
         config = {"configurable": {"thread_id": f"t{n}"}, "callbacks": []}
-        await made.ainvoke({"said": []}, config)
+        await made.ainvoke(entry(), config, context=Context(facts(IDS.uuid7()), QUIET))
 
     return run
 
 
 def fences(admin: str, count: int) -> list[Any]:
     """That many of the runs that were enqueued, held by us for an hour."""
-    from fencepost_domain.fence import Fence
-
     with psycopg.connect(admin, autocommit=True) as line:
         rows = line.execute(
             "UPDATE agent.runs SET status = 'running', revision = revision + 1, lease_owner = 'bench:1',"
@@ -156,8 +170,8 @@ async def main(saver: str, runs: int, worker: str, admin: str) -> dict[str, Any]
     count_exchanges()
     if saver == "stock":
         run = await stock(runs, admin)
-    elif saver == "fenced":
-        run = await fenced(runs, worker, fences(admin, runs))
+    elif saver.startswith("fenced"):
+        run = await fenced(worker, fences(admin, runs), direct=saver == "fenced")
     else:
         run = await in_memory(saver)
     warm = runs // 5
