@@ -5,18 +5,21 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from fencepost_domain.errors import Gone
+from fencepost_domain.errors import FenceLost, Gone
 from fencepost_domain.vocabulary import InterruptKind, Risk, WaitingOn
 from fencepost_domain.waits import decide_park
+from fencepost_reconciler.loops.drain import Drain
 from fencepost_reconciler.loops.expire_interrupts import ExpireInterrupts
 from fencepost_reconciler.loops.settle_effects import SettleEffects
+from fencepost_reconciler.loops.stop_children import StopChildren
 from fencepost_reconciler.loops.wake_runs import WakeRuns
-from fencepost_reconciler.loops.worker_versions import WorkerVersions
+from fencepost_runtime.system import SystemClock
 from fencepost_store.claims import Claim, register_worker
 from fencepost_store.record import record
 from fencepost_store.runs import lock_run
 
-from tests.support.lives import AT_ONCE, MODULE, OWNER, Lives, counts
+from tests.support.graces import Over
+from tests.support.lives import AT_ONCE, LEASE, MODULE, OWNER, Lives, counts
 
 
 async def park(lives: Lives, held: Claim, on: WaitingOn, *, poll_in: timedelta | None = None) -> None:
@@ -176,17 +179,6 @@ async def test_a_run_waits_for_its_version_until_it_is_served(lives: Lives) -> N
     assert await lives.violations() == []
 
 
-async def test_work_that_nobody_serves_is_told_of(lives: Lives) -> None:
-    run_id = await lives.queued()
-    loop = WorkerVersions(lives.reconciler)
-    assert counts(await loop.run_once()) == {}, "a minute's grace"
-    await lives.age("agent.runs", "available_at", "id = %s", run_id, by="2 minutes ago")
-    assert counts(await loop.run_once()) == {"unserved": 1}
-    assert await lives.status(run_id) == "queued", "it goes on by itself when it is served again"
-    await serve(lives, "")
-    assert counts(await loop.run_once()) == {}
-
-
 async def test_a_parent_waits_for_its_child(lives: Lives) -> None:
     held = await lives.claimed()
     child = await lives.queued()
@@ -196,6 +188,32 @@ async def test_a_parent_waits_for_its_child(lives: Lives) -> None:
     assert counts(await sweep.run_once()) == {}
     await lives.cancel(child)
     assert counts(await sweep.run_once()) == {"woken": 1}
+
+
+async def test_i22_a_stopped_parents_children_are_stopped_and_waited_for(lives: Lives) -> None:
+    """The queued child ends at once, the running one is drained; the parent ends after them."""
+    held = await lives.claimed()
+    running = await lives.claimed()
+    queued = await lives.queued()
+    for child in (running.run.id, queued):
+        await lives.sql("UPDATE agent.runs SET parent_run_id = %s WHERE id = %s", held.run.id, child)
+    children, drain = StopChildren(lives.reconciler), Drain(lives.reconciler, Over(LEASE, SystemClock()))
+    assert counts(await children.run_once()) == {}
+    await lives.cancel(held.run.id)
+    await lives.age("agent.runs", "lease_expires_at", "id = %s", held.run.id)
+    assert counts(await drain.run_once()) == {}, "its children live"
+    assert counts(await children.run_once()) == {"cancelled": 1, "stopping": 1}
+    assert counts(await children.run_once()) == {}
+    assert (await lives.status(running.run.id), await lives.status(queued)) == ("cancelling", "cancelled")
+    with pytest.raises(FenceLost):
+        await lives.finalize(running)
+    await lives.age("agent.runs", "lease_expires_at", "id = %s", running.run.id)
+    while counts(await drain.run_once()):
+        pass
+    assert [await lives.status(one) for one in (held.run.id, running.run.id)] == ["cancelled", "cancelled"]
+    [told] = await lives.sql("SELECT code, explanation FROM agent.finalizations WHERE run_id = %s", queued)
+    assert told["code"] == "parent_stopped" and "belongs to" in told["explanation"]
+    assert await lives.violations() == []
 
 
 # I08: what looks after each way of waiting. `find_ended_waits` has a case for each.
@@ -222,5 +240,6 @@ async def test_i08_each_question_to_a_person_ends(lives: Lives, on: WaitingOn) -
     await lives.ask(held, kind=InterruptKind(str(on)), expires_in=AT_ONCE)
     assert await lives.violations() == []
     assert counts(await ExpireInterrupts(lives.reconciler).run_once()) == {"expired": 1}
-    assert await lives.status(held.run.id) == "queued"
+    ended = on is WaitingOn.VERSION  # nobody would claim it to say so
+    assert await lives.status(held.run.id) == ("expired" if ended else "queued")
     assert OWNER not in str(await lives.run(held.run.id))

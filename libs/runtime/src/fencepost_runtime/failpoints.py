@@ -134,6 +134,10 @@ FAILPOINTS: Final[Mapping[str, Failpoint]] = _table([
     ("reconciler.wake_runs.after_commit", "woken: not woken again"),
     ("reconciler.paused_until.before_commit", "a pause nobody ended: the next round ends it"),
     ("reconciler.paused_until.after_commit", "ended with the pause: not ended again"),
+    ("reconciler.worker_versions.before_commit", "unserved and nobody was asked: the next round asks"),
+    ("reconciler.worker_versions.after_commit", "asked: not asked again"),
+    ("reconciler.stop_children.before_commit", "a child of a stopped run goes on: the next round stops it"),
+    ("reconciler.stop_children.after_commit", "stopped with its parent: not stopped again"),
     ("reconciler.settle_effects.before_commit", "timed out and not recorded: recorded by the next round"),
     ("reconciler.settle_effects.after_commit", "unknown: not timed out again"),
 ])  # fmt: skip

@@ -218,6 +218,17 @@ async def expire(tx: Tx, run: Run, now: datetime, interrupt: Interrupt) -> Recor
     return await close_expired(tx, run, now, interrupt)
 
 
+async def mark_expired(tx: Tx, run: Run, interrupt: Interrupt) -> bool:
+    """The same without waking the run, for who ends it in this transaction. False when it isn't past."""
+    if await tx.row("expire_interrupt", id=interrupt.id) is None:
+        return False
+    told = {"interrupt_id": str(interrupt.id), "kind": str(interrupt.kind)}
+    event = NewEvent(tx.ids.uuid7(), Ev.INTERRUPT_EXPIRED, told)
+    feed = NewFeed("interrupt.closed", {**told, "run_id": str(run.id)})
+    await record(tx, run, Decision(None, sets={"wake": True}, events=(event,), feed=(feed,)))
+    return True
+
+
 async def close_expired(
     tx: Tx, run: Run, now: datetime, interrupt: Interrupt, before: tuple[NewEvent, ...] = ()
 ) -> Recorded:

@@ -18,6 +18,7 @@ from fencepost_domain.vocabulary import InterruptKind, WaitingOn
 from sqlalchemy.exc import DBAPIError
 
 from fencepost_store.errors import sqlstate
+from fencepost_store.storable import as_json
 from fencepost_store.transaction import Tx
 
 FIRST: Final = UUID(int=0)  # before every id: the start of a walk
@@ -55,12 +56,16 @@ class OpenInterrupt:
 
 @dataclass(frozen=True, slots=True)
 class Unserved:
-    """Due work of a version that no living worker serves. `due_since`: the oldest."""
+    """Due work of a version that no living worker serves. `due_since`: the oldest.
+
+    in_rollout: workers of the module were started a short while ago; one that serves it may be on its way.
+    """
 
     module: str
     graph_version: str
     runs: int
     due_since: datetime
+    in_rollout: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +73,13 @@ class Remains:
     """What is known of a run that somebody else ends: for its finalization.
 
     unconfirmed: effects that may have reached the world. undone: tools prepared and never run.
+    done: effects that changed something.
     """
 
     unconfirmed: tuple[Mapping[str, Any], ...]
     undone: tuple[str, ...]
     usage: Mapping[str, Any]
+    done: tuple[Mapping[str, Any], ...] = ()
 
 
 async def _runs(tx: Tx, name: str, after: UUID, batch: int, **params: Any) -> list[Candidate]:
@@ -102,6 +109,15 @@ async def is_drained(tx: Tx, run_id: UUID, *, leases_count: bool) -> bool:
     """Asked under the run's lock: may it end now?"""
     params = {"after": FIRST, "batch": 1, "only": run_id, "leases_count": leases_count}
     return await tx.row("find_drained", **params) is not None
+
+
+async def find_children_to_stop(tx: Tx, after: UUID, batch: int) -> list[Candidate]:
+    return await _runs(tx, "find_children_to_stop", after, batch, only=None)
+
+
+async def is_child_to_stop(tx: Tx, run_id: UUID) -> bool:
+    """Asked under the run's lock; its parent's row is only read: a stop is never taken back."""
+    return await tx.row("find_children_to_stop", after=FIRST, batch=1, only=run_id) is not None
 
 
 async def find_expired_interrupts(tx: Tx, after: UUID, batch: int) -> list[Candidate]:
@@ -177,12 +193,39 @@ async def remains_of(tx: Tx, run_id: UUID) -> Remains:
             "output_tokens": int(used["output_tokens"]),
             "cost": {"value": str(used["cost"]), "currency": used["currency"]},
         },
+        tuple(dict(effect) for effect in await tx.rows("completed_effects", run_id=run_id)),
     )
 
 
 async def unserved(tx: Tx) -> list[Unserved]:
     rows = await tx.rows("unserved_runs")
-    return [Unserved(r["module"], r["graph_version"], int(r["runs"]), r["due_since"]) for r in rows]
+    return [
+        Unserved(r["module"], r["graph_version"], int(r["runs"]), r["due_since"], r["in_rollout"])
+        for r in rows
+    ]
+
+
+async def find_unserved_runs(
+    tx: Tx, wanted: Sequence[tuple[str, str]], after: UUID, batch: int
+) -> list[Candidate]:
+    """wanted: (module, version) that nobody served for too long."""
+    modules, versions = [module for module, _ in wanted], [version for _, version in wanted]
+    return await _runs(tx, "find_unserved_runs", after, batch, only=None, modules=modules, versions=versions)
+
+
+async def is_unserved(tx: Tx, run_id: UUID) -> bool:
+    """Asked under the run's lock: is it queued and due, and still served by nobody?"""
+    params = {"after": FIRST, "batch": 1, "only": run_id, "modules": [], "versions": []}
+    return await tx.row("find_unserved_runs", **params) is not None
+
+
+async def ask_about_version(
+    tx: Tx, run_id: UUID, interrupt_id: UUID, question: str, candidates: Sequence[Mapping[str, str]]
+) -> None:
+    await tx.execute(
+        "ask_about_version",
+        {"id": interrupt_id, "run_id": run_id, "question": question, "candidates": as_json(candidates)},
+    )
 
 
 async def database_answers(tx: Tx) -> None:

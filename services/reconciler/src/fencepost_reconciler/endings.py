@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from fencepost_domain.decision import Finalization, FinalMessage
@@ -17,15 +18,28 @@ DECIDED_BY: Final = "reconciler"
 NOTHING_REMAINS: Final = Remains((), (), {})
 
 
-async def stopped_by(tx: Tx, run: Run, stop: Stop, *, pause_ended: bool = False) -> Finalization:
-    """The end of a cancelled run, or of one out of time; names what is unconfirmed. Run locked."""
+CAUSES: Final[Mapping[Stop, Text]] = {
+    Stop.CANCEL: Text.CANCELLED,
+    Stop.DEADLINE: Text.DEADLINE,
+    Stop.HANDOFF: Text.HANDED_OVER,
+}
+# Why a run was stopped, where it was for its own time: the finalization's code.
+CODES: Final[Mapping[Text, str]] = {
+    Text.PAUSE_ENDED: "pause_expired",
+    Text.VERSION_ENDED: "version_expired",
+    Text.PARENT_STOPPED: "parent_stopped",
+}
+
+
+async def stopped_by(tx: Tx, run: Run, stop: Stop, *, why: Text | None = None) -> Finalization:
+    """The end of a stopped run; says what was done and names what is unconfirmed. Run locked."""
     remains = await remains_of(tx, run.id)
-    cause = Text.CANCELLED if stop is Stop.CANCEL else Text.PAUSE_ENDED if pause_ended else Text.DEADLINE
     return stopped(
         stop,
-        explain(cause, remains, run.locale),
+        explain(why or CAUSES[stop], remains, run.locale),
         DECIDED_BY,
-        code="pause_expired" if pause_ended else None,
+        code=CODES.get(why) if why else None,
+        evidence={"completed": [effect["effect_key"] for effect in remains.done]},
         left_undone=remains.undone,
         unconfirmed_effects=remains.unconfirmed,
         usage=remains.usage,

@@ -41,6 +41,7 @@ from fencepost_reconciler.loops import (
     relay_outbox,
     settle_effects,
     sign_heads,
+    stop_children,
     verify_chain,
     wake_runs,
     worker_versions,
@@ -81,13 +82,19 @@ def make_loops(
         Loop("drain", drain.Drain(store, grace).run_once, drain.EVERY),
         Loop("fire_reminders", fire_reminders.FireReminders(store).run_once, fire_reminders.EVERY),
         Loop("wake_runs", wake_runs.WakeRuns(store).run_once, wake_runs.EVERY),
+        Loop("stop_children", stop_children.StopChildren(store).run_once, stop_children.EVERY),
         Loop("deadlines", deadlines.Deadlines(store).run_once, deadlines.EVERY),
         Loop(
             "expire_interrupts", expire_interrupts.ExpireInterrupts(store).run_once, expire_interrupts.EVERY
         ),
         Loop("settle_effects", settle_effects.SettleEffects(store).run_once, settle_effects.EVERY),
         Loop("paused_until", paused_until.PausedUntil(store).run_once, paused_until.EVERY),
-        Loop("worker_versions", worker_versions.WorkerVersions(store).run_once, worker_versions.EVERY, False),
+        Loop(
+            "worker_versions",
+            worker_versions.WorkerVersions(store, clock).run_once,
+            worker_versions.EVERY,
+            False,
+        ),
         Loop("verify_chain", verify_chain.VerifyChain(store).run_once, verify_chain.EVERY, False),
         Loop("sign_heads", sign_heads.SignHeads(store, key).run_once, sign_heads.EVERY, False),
         Loop("prune", prune.Prune(store).run_once, prune.EVERY, False),

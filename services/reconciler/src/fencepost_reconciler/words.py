@@ -22,6 +22,13 @@ class Text(StrEnum):
     REMINDER = "reminder"
     REMINDER_LATE = "reminder_late"
     REMINDERS_TITLE = "reminders_title"
+    HANDED_OVER = "handed_over"
+    PARENT_STOPPED = "parent_stopped"
+    DONE = "done"
+    VERSION_ASKED = "version_asked"
+    VERSION_STAY = "version_stay"
+    VERSION_STOP = "version_stop"
+    VERSION_ENDED = "version_ended"
 
 
 _WORDS: Final[Mapping[Text, tuple[str, str]]] = {  # English, Chinese
@@ -43,6 +50,20 @@ _WORDS: Final[Mapping[Text, tuple[str, str]]] = {  # English, Chinese
     Text.REMINDER: ("Reminder: {title}", "提醒：{title}"),
     Text.REMINDER_LATE: ("Reminder (due {due}): {title}", "提醒（原定 {due}）：{title}"),
     Text.REMINDERS_TITLE: ("Reminders", "提醒"),
+    Text.HANDED_OVER: ("This was handed over.", "已转交。"),
+    Text.PARENT_STOPPED: ("The task it belongs to was stopped.", "所属的任务已停止。"),
+    Text.DONE: ("Done before: {tools}.", "此前已完成：{tools}。"),
+    Text.VERSION_ASKED: (
+        "Nobody serves version {graph} of {module} any more, to which this run is bound. "
+        "It goes on by itself when a worker serves it again. What shall become of it?",
+        "已没有 worker 服务此任务绑定的 {module} 版本 {graph}。有 worker 再次服务时会自动继续。要怎么处理？",
+    ),
+    Text.VERSION_STAY: ("Stay: wait until it is served", "保留：等到有 worker 服务"),
+    Text.VERSION_STOP: ("Stop this run", "停止这个任务"),
+    Text.VERSION_ENDED: (
+        "Nobody served its version for a week, so it was stopped. You can start it again.",
+        "一周内没有 worker 服务它的版本，已停止。你可以重新发起。",
+    ),
 }
 
 
@@ -53,7 +74,11 @@ def say(text: Text, locale: str, **values: str) -> str:
 
 
 def explain(cause: Text, remains: Remains, locale: str) -> str:
-    """Why it ended, and what is unconfirmed."""
-    tools = ", ".join(str(effect["tool"]) for effect in remains.unconfirmed)
-    rest = say(Text.UNCONFIRMED, locale, tools=tools) if tools else say(Text.NOTHING_DONE, locale)
-    return f"{say(cause, locale)}{'' if locale.lower().startswith('zh') else ' '}{rest}"
+    """Why it ended, what was done, and what is unconfirmed."""
+    said = [say(cause, locale)]
+    for text, effects in ((Text.DONE, remains.done), (Text.UNCONFIRMED, remains.unconfirmed)):
+        if effects:
+            said.append(say(text, locale, tools=", ".join(str(effect["tool"]) for effect in effects)))
+    if not remains.unconfirmed:
+        said.append(say(Text.NOTHING_DONE, locale))
+    return ("" if locale.lower().startswith("zh") else " ").join(said)

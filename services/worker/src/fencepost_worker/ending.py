@@ -56,10 +56,15 @@ def drained(stop: Stop, facts: EndingFacts, locale: str, message_id: UUID) -> En
     """A cancelled or expired run: done, unconfirmed, and what to do next."""
     plain = stopped(stop, "", "worker")
     explanation = explain(Ending(plain.status, plain.reason), locale)
+    done = _changes(facts)
+    text = stopped_text(explanation, done, facts.unsettled, locale)
     finalization = replace(
-        plain, explanation=explanation, unconfirmed_effects=facts.unsettled, usage=facts.usage
+        plain,
+        explanation=text.replace("\n", " "),
+        evidence={"completed": [effect["effect_key"] for effect in done]},
+        unconfirmed_effects=facts.unsettled,
+        usage=facts.usage,
     )
-    text = stopped_text(explanation, _changes(facts), facts.unsettled, locale)
     return finalization, FinalMessage(message_id, text)
 
 

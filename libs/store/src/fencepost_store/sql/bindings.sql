@@ -54,7 +54,7 @@ SELECT id, status, resolution, resolved_by
 SELECT (SELECT coalesce(jsonb_agg(jsonb_build_object('effect_key', e.effect_key, 'index', e.index, 'tool', e.tool,
                                                      'class', e.class, 'state', e.state) ORDER BY e.index), '[]')
           FROM agent.effects e
-         WHERE e.run_id = :run_id AND e.state IN ('completed', 'started', 'unknown', 'needs_human')) AS effects,
+         WHERE e.run_id = :run_id AND e.state IN ('completed', 'started', 'accepted', 'unknown', 'needs_human', 'compensating')) AS effects,
        (SELECT jsonb_build_object('model_calls', count(*), 'input_tokens', coalesce(sum(c.input_tokens), 0),
                                   'output_tokens', coalesce(sum(c.output_tokens), 0))
           FROM agent.model_calls c

@@ -12,7 +12,7 @@ from uuid import UUID
 from fencepost_contracts.http import ResolutionRequest
 from fencepost_domain.errors import Conflict, Forbidden
 from fencepost_domain.interrupt import decide_resolution
-from fencepost_domain.vocabulary import InterruptKind
+from fencepost_domain.vocabulary import InterruptKind, Stop
 from fencepost_runtime.failpoints import ahit
 from fencepost_store import interrupts, settings_store, views
 from fencepost_store.runs import lock_run
@@ -24,6 +24,7 @@ from fencepost_api.render import Row
 from fencepost_api.resolution import read_resolution
 from fencepost_api.usecases.create_run import fingerprint
 from fencepost_api.usecases.decide_approval import Ballot, Decider, decide_approval
+from fencepost_api.usecases.stop_run import stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ async def resolve_interrupt(
             await settings_store.see_principal(tx, caller.user_id, caller.roles)
         row = await views.interrupt(tx, interrupt_id, visible(caller))
         if fresh:
+            await _follow(api, tx, caller, row)
             await ahit("api.resolve.before_commit")
         return Resolved(row, row["run_id"], replayed=not fresh)
 
@@ -63,6 +65,13 @@ async def resolve_interrupt(
     api.runs.touch(resolved.run_id)
     await ahit("api.resolve.before_response")
     return resolved
+
+
+async def _follow(api: Api, tx: Tx, caller: Caller, row: Row) -> None:
+    """What an answer means beside waking its run: "stop" to one that nobody serves, which nobody would claim."""
+    if row["kind"] == InterruptKind.VERSION and (row["resolution"] or {}).get("choice") == "stop":
+        run = (await lock_run(tx, row["run_id"])).run
+        await stop(api, tx, caller, run, Stop.CANCEL, note="version_not_served")
 
 
 async def decide(

@@ -12,8 +12,9 @@ from fencepost_store.record import record
 from fencepost_store.runs import Locked, settled
 from fencepost_store.transaction import Store, Tx
 
-from fencepost_reconciler.endings import DECIDED_BY, message_of, stopped_by
+from fencepost_reconciler.endings import CODES, DECIDED_BY, message_of, stopped_by
 from fencepost_reconciler.sweep import Sweep
+from fencepost_reconciler.words import Text
 
 EVERY: Final = timedelta(seconds=1)
 
@@ -31,24 +32,26 @@ async def settle(tx: Tx, locked: Locked, _: sweeps.Candidate) -> str | None:
     run = locked.run
     if run.status in TERMINAL or run.deadline_at is None or run.deadline_at > locked.now:
         return None
-    return await stop_run(tx, locked, pause_ended=False)
+    return await stop_run(tx, locked)
 
 
-async def stop_run(tx: Tx, locked: Locked, *, pause_ended: bool) -> str | None:
-    """Stop a locked live run by `Stop.DEADLINE`; None when it is being stopped already."""
+async def stop_run(
+    tx: Tx, locked: Locked, *, stop: Stop = Stop.DEADLINE, why: Text | None = None
+) -> str | None:
+    """Stop a locked live run; None when it is being stopped already. why: finer than its stop says."""
     run = locked.run
-    finalization = await stopped_by(tx, run, Stop.DEADLINE, pause_ended=pause_ended)
+    finalization = await stopped_by(tx, run, stop, why=why)
     decision = decide_stop(
         run,
         tx.ids.uuid7(),
-        stop=Stop.DEADLINE,
+        stop=stop,
         actor=DECIDED_BY,
         settled=await settled(tx, run),
         finalization=finalization,
         message=message_of(tx, finalization),
-        note="pause_expired" if pause_ended else None,
+        note=CODES.get(why) if why else None,
     )
     if decision is None:
         return None
     await record(tx, run, decision)
-    return "expired" if decision.to in TERMINAL else "stopping"
+    return str(finalization.status) if decision.to in TERMINAL else "stopping"

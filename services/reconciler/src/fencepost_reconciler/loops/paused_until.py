@@ -11,6 +11,7 @@ from fencepost_store.transaction import Store, Tx
 
 from fencepost_reconciler.loops.deadlines import stop_run
 from fencepost_reconciler.sweep import Sweep
+from fencepost_reconciler.words import Text
 
 EVERY: Final = timedelta(seconds=10)  # of a wait of days
 
@@ -27,4 +28,4 @@ async def settle(tx: Tx, locked: Locked, candidate: sweeps.Candidate) -> str | N
     """None when somebody resumed or stopped it meanwhile."""
     if not await sweeps.has_pause_ended(tx, candidate.run_id):
         return None
-    return await stop_run(tx, locked, pause_ended=True)
+    return await stop_run(tx, locked, why=Text.PAUSE_ENDED)

@@ -14,6 +14,7 @@ from fencepost_worker.flow.state import DONE, FAILED, REJECTED, UNSETTLED, State
 Words = tuple[str, str]  # Chinese, English
 
 _NOTHING: Final[Words] = ("没有做任何改动。", "Nothing was done.")
+_AGAIN: Final[Words] = ("可以重新发起。", "You can ask for it again.")
 _ANSWERED: Final[Words] = ("已答复。", "It was answered.")
 _REASONS: Final[Mapping[Reason, Words]] = {
     Reason.ACCEPTANCE_MET: ("请求已完成。", "The request was carried out."),
@@ -178,5 +179,5 @@ def stopped_text(
         )
         lines.append(pick(unknown, locale))
     if not tools and not unsettled:
-        lines.append(pick(_NOTHING, locale))
+        lines += [pick(_NOTHING, locale), pick(_AGAIN, locale)]
     return "\n".join(lines)
