@@ -22,6 +22,8 @@ QUICK: Final = {
     "FENCEPOST_LEASE_SECONDS": "2.4",
     "FENCEPOST_BEAT_SECONDS": "0.6",
     "FENCEPOST_SWEEP_SECONDS": "0.2",
+    "FENCEPOST_UNSERVED_SECONDS": "1",
+    "FENCEPOST_UNSERVED_IN_ROLLOUT_SECONDS": "1",
 }
 PATIENCE: Final = 60.0  # for a recovery on two busy cores; a quiet machine needs 5
 
@@ -44,6 +46,10 @@ class Mesh:
 
     def client(self, tenant: str) -> AsyncClient:
         token = self.running.identity.mint_token("u1", tenant, ("user", "approver"))
+        return AsyncClient(self.running.url, token)
+
+    def operator(self, tenant: str) -> AsyncClient:
+        token = self.running.identity.mint_token("ops", tenant, ("operator",))
         return AsyncClient(self.running.url, token)
 
     def arm(self, point: str, action: Action = Action.KILL) -> None:

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
+from fencepost.errors import ApiError
+from fencepost.requests import handoff, repair
 from fencepost.views import View
 from fencepost_runtime.failpoints import FAILPOINTS, Action, Failpoint
 
 from tests.faults.mesh import Mesh
-from tests.faults.people import REMIND, Person
+from tests.faults.people import REMIND, Person, patiently
 
 Scene = Callable[[Mesh, Person, str], Awaitable[None]]
 NODE: Final = "worker.node.before_start"
@@ -131,6 +133,57 @@ async def lost_call(mesh: Mesh, person: Person, point: str) -> None:
     await _go_home(person, run)
 
 
+async def released(mesh: Mesh, person: Person, point: str) -> None:
+    """An operator takes a run from a worker that is alive: that one is fenced, the run goes on."""
+    run = await _held_at_a_node(mesh, person)
+    mesh.arm(point)
+    async with mesh.operator(person.tenant) as client:
+        try:
+            await patiently(lambda: client.get(repair(run["id"], "release_lease", "a drill")))
+        except ApiError as error:  # the first order was carried out, its answer was lost
+            assert error.code == "nothing_to_repair" and point.endswith("before_response")
+    mesh.release(NODE)
+    await _go_home(person, run)
+
+
+async def given_away(mesh: Mesh, person: Person, point: str) -> None:
+    person.is_ready.set()
+    run = await person.asked(await person.ask(REMIND.format(title="go home")))
+    mesh.arm(point)
+    try:
+        await patiently(lambda: person.client.get(handoff(run["id"], "away", "bob")))
+    except ApiError as error:
+        assert error.code == "run_finished" and point.endswith("before_response")
+    await person.ends(run, "blocked", "handed_over")
+
+
+async def unserved(mesh: Mesh, person: Person, point: str) -> None:
+    """Its version is served by nobody: it is asked about, and goes on once it is served again."""
+    person.is_ready.set()
+    run = await person.asked(await person.ask(REMIND.format(title="go home")))
+    await person.verb(run, "pause")
+    await person.decide(run, decision="approve")
+    [(version,)] = await mesh.sql("SELECT graph_version FROM agent.runs WHERE id = %s", run["id"])
+    await mesh.sql("UPDATE agent.runs SET graph_version = 'gone' WHERE id = %s", run["id"])
+    mesh.arm(point)
+    await person.verb(run, "resume")
+    await mesh.hit(point)
+    await mesh.until("SELECT waiting_on = 'version' FROM agent.runs WHERE id = %s", run["id"])
+    await mesh.sql("UPDATE agent.runs SET graph_version = %s WHERE id = %s", version, run["id"])
+    person.reminders.append("go home")
+    await person.ends(run, "succeeded")
+
+
+async def parent_stopped(mesh: Mesh, person: Person, point: str) -> None:
+    person.is_ready.set()
+    parent, child = [await person.asked(await person.ask(REMIND.format(title="go home"))) for _ in range(2)]
+    await mesh.sql("UPDATE agent.runs SET parent_run_id = %s WHERE id = %s", parent["id"], child["id"])
+    mesh.arm(point)
+    await person.cancel(parent)
+    await person.ends(child, "cancelled")
+    await person.ends(parent, "cancelled")
+
+
 async def due(mesh: Mesh, person: Person, point: str) -> None:
     mesh.arm(point)
     person.is_ready.set()
@@ -145,6 +198,14 @@ async def _go_home(person: Person, run: View) -> None:
 
 
 SCENES: Final[Mapping[str, Scene]] = {
+    "api.repair.before_commit": released,
+    "api.repair.before_response": released,
+    "api.handoff.before_commit": given_away,
+    "api.handoff.before_response": given_away,
+    "reconciler.worker_versions.before_commit": unserved,
+    "reconciler.worker_versions.after_commit": unserved,
+    "reconciler.stop_children.before_commit": parent_stopped,
+    "reconciler.stop_children.after_commit": parent_stopped,
     "worker.drain.before_commit": stopped_at_work,
     "worker.drain.after_commit": stopped_at_work,
     "worker.pause.before_commit": paused_at_work,

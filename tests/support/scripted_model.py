@@ -68,6 +68,7 @@ class ScriptedModel:
     """script: answers in order: byte chunks, or a function of the request that makes them.
 
     hold: when set, each answer's chunks after the first wait for it. cut: end without the last chunk.
+    pace: seconds between chunks. came_at: when each request came, in the loop's time.
     """
 
     script: deque[Chunks | Callable[[dict[str, Any]], Chunks]] = field(default_factory=deque)
@@ -77,6 +78,8 @@ class ScriptedModel:
     hold: asyncio.Event | None = None
     url: str = ""
     cut: bool = False
+    pace: float = 0.0
+    came_at: list[float] = field(default_factory=list)
 
     def answer(self, *answers: Chunks) -> None:
         self.script.extend(answers)
@@ -90,6 +93,7 @@ class ScriptedModel:
             }
             body = json.loads(await reader.readexactly(int(headers.get("content-length", "0"))))
             self.requests.append(body)
+            self.came_at.append(asyncio.get_running_loop().time())
             self.headers.append(headers)
             if self.status != 200:
                 content = json.dumps({"error": {"message": "scripted", "code": "scripted"}}).encode()
@@ -108,7 +112,7 @@ class ScriptedModel:
                     await self.hold.wait()
                 writer.write(chunk)
                 await writer.drain()
-                await asyncio.sleep(0)
+                await asyncio.sleep(self.pace)
         except (asyncio.IncompleteReadError, ConnectionError):
             return
 

@@ -19,7 +19,7 @@ from fencepost_worker.holding import Holding, Leaving
 
 from tests.services.worker.bench import Bench
 from tests.support.eventually import eventually
-from tests.support.scripted_model import text_answer, tool_answer
+from tests.support.scripted_model import DONE, finish, say, text_answer, tool_answer
 from tests.support.worker_process import secret_file
 from tests.support.worker_runs import writing
 
@@ -148,6 +148,23 @@ async def test_i22_a_cancelled_run_aborts_its_model_stream_and_ends_under_the_dr
     [message] = await bench.final_messages(run_id)
     assert "Nothing was done." in message
     assert await bench.violations() == []
+
+
+async def test_what_a_model_had_said_when_it_was_cut_off_is_kept(bench: Bench) -> None:
+    """The person read half an answer: the ledger keeps it, beside the fact that nobody acted on it."""
+    bench.model.hold = asyncio.Event()
+    bench.model.answer([say("Half an"), say(" answer"), finish(), DONE])
+    async with bench.working():
+        run_id = await bench.runs.queued("hi")
+        await eventually(lambda: bench.model.requests)
+        await asyncio.sleep(0.2)  # the first piece is on its way
+        await bench.cancel(run_id)
+        assert await bench.ended(run_id) == "cancelled"
+    [(error,)] = await bench.runs.fetch("SELECT error FROM agent.model_calls")
+    assert error["code"] == "aborted" and error["partial"] == "Half an"
+    assert "observation.late" in await bench.events(run_id)
+    [message] = await bench.final_messages(run_id)
+    assert "Half" not in message
 
 
 async def test_a_cancel_while_the_gateway_commits_waits_for_nothing_it_cannot_know(bench: Bench) -> None:

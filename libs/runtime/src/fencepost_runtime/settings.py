@@ -154,6 +154,10 @@ class ReconcilerSettings(LeaseSettings, WakeSettings):
     database_direct_url: str | None = _own("RECONCILER", "DATABASE_DIRECT_URL", None)
     reconciler_health_port: int = 0
     anchor_key_file: Path | None = None  # signs chain heads; absent: heads are kept unsigned
+    # How long nobody may serve a graph version before its due runs wait on it and ask a person. Under a
+    # worker's restart, every restart asks.
+    unserved_seconds: float = 60.0
+    unserved_in_rollout_seconds: float = 600.0
 
 
 Settings = TypeVar("Settings", bound=CommonSettings)

@@ -76,6 +76,12 @@ def make_loops(
     key = sign_heads.anchor_key(settings.anchor_key_file)
     grace = grace or Grace(timedelta(seconds=settings.lease_seconds), clock)
     sweep = timedelta(seconds=settings.sweep_seconds)
+    versions = worker_versions.WorkerVersions(
+        store,
+        clock,
+        timedelta(seconds=settings.unserved_seconds),
+        timedelta(seconds=settings.unserved_in_rollout_seconds),
+    )
     return [
         Loop("relay_outbox", relay_outbox.when_rung(relay, ear), timedelta(0)),
         Loop("expire_leases", expire_leases.ExpireLeases(store, grace).run_once, sweep),
@@ -89,12 +95,7 @@ def make_loops(
         ),
         Loop("settle_effects", settle_effects.SettleEffects(store).run_once, settle_effects.EVERY),
         Loop("paused_until", paused_until.PausedUntil(store).run_once, paused_until.EVERY),
-        Loop(
-            "worker_versions",
-            worker_versions.WorkerVersions(store, clock).run_once,
-            worker_versions.EVERY,
-            False,
-        ),
+        Loop("worker_versions", versions.run_once, worker_versions.EVERY, False),
         Loop("verify_chain", verify_chain.VerifyChain(store).run_once, verify_chain.EVERY, False),
         Loop("sign_heads", sign_heads.SignHeads(store, key).run_once, sign_heads.EVERY, False),
         Loop("prune", prune.Prune(store).run_once, prune.EVERY, False),

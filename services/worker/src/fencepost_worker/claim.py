@@ -6,7 +6,7 @@ Never more than the free slots. A claim whose answer was lost is found again by 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -15,6 +15,7 @@ from uuid import UUID
 
 from fencepost_domain.errors import Unavailable
 from fencepost_domain.ports import Clock
+from fencepost_domain.run import CANCEL
 from fencepost_runtime.failpoints import ahit
 from fencepost_runtime.logging import get_logger
 from fencepost_runtime.loop import LoopStatus
@@ -46,12 +47,17 @@ class ClaimLoop:
     lease: timedelta
     scan: timedelta
     listener: WakeListener | None = None
+    stop_asked: Callable[[], None] = lambda: None  # a run held here is to be stopped: the heart beats early
     status: LoopStatus = field(default_factory=lambda: LoopStatus("claim"))
     _wanted: set[str] = field(default_factory=set)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
 
     def on_hint(self, hint: Hint) -> None:
-        """Note the wake-up and return; the claim decides what it is worth."""
+        """Note the wake-up and return; the claim, or the next beat, decides what it is worth."""
+        if hint.event_type == CANCEL:
+            if self.holding.get(hint.run_id) is not None:
+                self.stop_asked()
+            return
         if hint.module in self.modules:
             self._wanted.add(hint.module)
             self._wake.set()

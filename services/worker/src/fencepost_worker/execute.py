@@ -65,7 +65,7 @@ class Executor:
             except Exception:
                 log.exception("run.left_to_its_lease")
             finally:
-                self.holding.drop(held.fence.run_id)
+                self.holding.drop(held)
 
     async def _execute(self, held: Held) -> None:
         try:

@@ -73,6 +73,7 @@ class Heartbeat:
         self._heard = heard
         self._loop = asyncio.get_running_loop()
         self._stop = threading.Event()
+        self._early = threading.Event()
         self._connection: psycopg.Connection[dict[str, Any]] | None = None
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
         self.beats = 0
@@ -80,14 +81,19 @@ class Heartbeat:
     def start(self) -> None:
         self._thread.start()
 
+    def early(self) -> None:
+        """Beat now: a hint says that a run held here is to be stopped. What it is worth, the beat tells."""
+        self._early.set()
+
     async def stop(self) -> None:
         """End the thread; returns once its last statement is over."""
         self._stop.set()
+        self._early.set()
         await asyncio.to_thread(self._thread.join, self._lease.total_seconds())
 
     def _run(self) -> None:
         delay = self._every.total_seconds()
-        while not self._stop.wait(delay):
+        while not self._is_over(delay):
             delay = self._every.total_seconds()
             try:
                 self._beat()
@@ -99,6 +105,12 @@ class Heartbeat:
                 log.exception("heartbeat.failed")
                 self._drop()
         self._drop()
+
+    def _is_over(self, delay: float) -> bool:
+        """Wait for the next beat, or for a reason to beat early."""
+        self._early.wait(delay)
+        self._early.clear()
+        return self._stop.is_set()
 
     def _beat(self) -> None:
         if not self._pulse.is_fresh(self._lease / 3):

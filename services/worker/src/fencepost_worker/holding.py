@@ -111,13 +111,20 @@ class Holding:
         held = Held(
             claim, claim.fence, Trust(self.lease, sent_at), self.clock, is_pausing=claim.run.pause_asked
         )
+        older = self._runs.get(claim.run.id)
+        if older is not None:
+            # Its lease was released or lapsed and this process got the run again before a beat told: the
+            # older execution's fence is lost, and no beat will name it any more.
+            older.leave(Leaving.TAKEN)
         with self._lock:
             self._runs[claim.run.id] = held
         return held
 
-    def drop(self, run_id: UUID) -> None:
+    def drop(self, held: Held) -> None:
+        """An execution ended; a newer claim of the same run stays held."""
         with self._lock:
-            self._runs.pop(run_id, None)
+            if self._runs.get(held.claim.run.id) is held:
+                del self._runs[held.claim.run.id]
         self.slot_freed.set()
 
     def named(self) -> Mapping[UUID, int]:

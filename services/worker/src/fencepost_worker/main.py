@@ -122,6 +122,7 @@ def _wire(settings: WorkerSettings, outside: Outside) -> Worker:
     )
     pulse = Pulse(clock)
     heartbeat = _heartbeat(settings, owner, holding, pulse, clock)
+    claims.stop_asked = heartbeat.early
     return Worker(
         settings,
         store,
