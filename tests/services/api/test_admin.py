@@ -10,6 +10,8 @@ from uuid import UUID
 import httpx
 import pytest
 from fencepost_domain.errors import FenceLost
+from fencepost_reconciler.loops.worker_versions import WorkerVersions
+from fencepost_runtime.system import SystemClock
 from fencepost_store.claims import register_worker
 
 from tests.support.api import Served, a_key
@@ -180,3 +182,21 @@ async def test_a_repair_says_what_and_why(served: Served, lives: Lives, body: di
     run_id = await lives.queued()
     answer = await served.as_("ops", "operator").post(f"/v1/admin/runs/{run_id}/repairs", json=body)
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
+
+
+@pytest.mark.parametrize(("choice", "status"), [("stay", "queued"), ("stop", "cancelled")])
+async def test_i16_what_becomes_of_a_run_that_nobody_serves_is_an_operators_word(
+    served: Served, lives: Lives, choice: str, status: str
+) -> None:
+    run_id = await lives.queued()
+    await lives.sql("UPDATE agent.runs SET graph_version = 'gone' WHERE id = %s", run_id)
+    await WorkerVersions(lives.reconciler, SystemClock(), timedelta(0), timedelta(0)).run_once()
+    operator = served.as_("ops", "operator")
+    [found] = await stuck(operator, run_id)
+    assert (found["code"], found["waiting_on"]) == ("version_not_served", "version")
+    path = f"/v1/interrupts/{found['details']['interrupt_id']}/resolution"
+    assert (await served.as_().post(path, json={"choice": choice}, headers=a_key())).status_code == 403
+    answer = await operator.post(path, json={"choice": choice}, headers=a_key())
+    assert answer.status_code == 200, answer.text
+    assert await lives.status(run_id) == status
+    assert await lives.violations() == []

@@ -68,7 +68,7 @@ async def resolve_interrupt(
 
 
 async def _follow(api: Api, tx: Tx, caller: Caller, row: Row) -> None:
-    """What an answer means beside waking its run: "stop" to one that nobody serves, which nobody would claim."""
+    """An answer that does more than wake its run: "stop" to one that nobody serves, and would claim."""
     if row["kind"] == InterruptKind.VERSION and (row["resolution"] or {}).get("choice") == "stop":
         run = (await lock_run(tx, row["run_id"])).run
         await stop(api, tx, caller, run, Stop.CANCEL, note="version_not_served")
