@@ -11,13 +11,11 @@ from typing import Any
 import httpx
 import psycopg
 from fencepost_cli.embedded.supervisor import Embedded
-from fencepost_runtime.system import SystemIds
 
-from bench.approve import client_of
 from bench.measure import memory_mb, percentile
-from bench.mesh import mesh
+from bench.mesh import enqueue, mesh
 
-LOOKED_AT = 40  # streams whose runs move during the measurement; all others are open and silent
+LOOKED_AT = 100  # streams whose runs go through, five a second; all others are open and their runs wait
 
 
 async def _stream(
@@ -30,16 +28,6 @@ async def _stream(
         async for line in answer.aiter_lines():
             if line.startswith("data:"):
                 seen.setdefault(run_id, []).append((time.time(), line[5:]))
-
-
-async def _create(client: httpx.AsyncClient, ids: SystemIds) -> str:
-    answer = await client.post(
-        "/v1/runs",
-        json={"input": {"text": "hello", "zone": "UTC", "locale": "en"}, "module": "life"},
-        headers={"Idempotency-Key": str(ids.uuid7())},
-    )
-    answer.raise_for_status()
-    return str(answer.json()["id"])
 
 
 def _events(running: Embedded, runs: list[str]) -> dict[str, dict[int, float]]:
@@ -70,36 +58,47 @@ def _delays(running: Embedded, seen: dict[str, list[tuple[float, str]]]) -> list
     return found
 
 
+def _release(running: Embedded, run_id: Any) -> None:
+    with psycopg.connect(running.dsn(), autocommit=True) as line:
+        line.execute(
+            "UPDATE agent.runs SET available_at = clock_timestamp(), rank = clock_timestamp() WHERE id = %s",
+            (run_id,),
+        )
+
+
 async def run(quick: bool) -> dict[str, Any]:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     count = 300 if quick else 2_000
-    ids, seen = SystemIds(), {}  # type: ignore[var-annotated]
-    async with mesh(["gateway", "reconciler", "api"]) as running, client_of(running) as client:
+    seen: dict[str, list[tuple[float, str]]] = {}
+    async with mesh(["gateway", "reconciler", "api", "worker"]) as running:
         before = memory_mb(running.pid("api") or 0)
         limits = httpx.Limits(max_connections=count + 50, max_keepalive_connections=0)
         async with httpx.AsyncClient(
             headers={"Authorization": f"Bearer {running.token}"}, limits=limits, timeout=None, trust_env=False
         ) as streams:
-            runs = [await _create(client, ids) for _ in range(LOOKED_AT)]
-            silent = runs[0]
-            tasks = [asyncio.create_task(_stream(running, streams, run_id, seen)) for run_id in runs]
-            for n in range(count - LOOKED_AT):
-                tasks.append(asyncio.create_task(_stream(running, streams, silent, {})))
+            moving = await asyncio.to_thread(enqueue, running, LOOKED_AT, "hello", "life")
+            silent = await asyncio.to_thread(enqueue, running, count - LOOKED_AT, "hello", "life")
+            tasks = []
+            for n, run_id in enumerate([*moving, *silent]):
+                tasks.append(asyncio.create_task(_stream(running, streams, str(run_id), seen)))
                 if n % 50 == 0:
                     await asyncio.sleep(0.2)
-            await asyncio.sleep(5)
-            full = memory_mb(running.pid("api") or 0)
-            await running.start_service("worker")
-            await asyncio.sleep(20)
-            open_ = sum(not task.done() for task in tasks)
+            await asyncio.sleep(10)
+            for arrived in seen.values():
+                arrived.clear()  # the first event was history
+            full, open_ = memory_mb(running.pid("api") or 0), sum(not task.done() for task in tasks)
+            for run_id in moving:
+                await asyncio.to_thread(_release, running, run_id)
+                await asyncio.sleep(0.2)
+            await asyncio.sleep(3)
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
         delays = _delays(running, seen)
     return {
         "streams": count,
-        "still open after the runs ended": open_,
+        "open when measured": open_,
         "api memory before, MB": before,
         "api memory with all open, MB": full,
         "events seen": len(delays),

@@ -70,10 +70,12 @@ class Executor:
     async def _execute(self, held: Held) -> None:
         try:
             await ahit("worker.claim.after_commit")
+            self.deltas.moved(held.fence.run_id)
             try:
                 outcome = await self._outcome(held)
                 if not isinstance(outcome, Lost):
                     await self.recorder.outcome(held, outcome)
+                    self.deltas.moved(held.fence.run_id)
             except FenceLost as error:
                 outcome = Lost(str(error))
             if isinstance(outcome, Lost):

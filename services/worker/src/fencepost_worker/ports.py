@@ -98,6 +98,7 @@ class RunPorts:
                 "input_tokens": usage["input_tokens"] + answer.input_tokens,
                 "output_tokens": usage["output_tokens"] + answer.output_tokens,
             }
+        self.deltas.moved(run.id)
         await self.held.trusted()
         return answer
 
