@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 
 import pytest
-from fencepost_domain.vocabulary import TERMINAL, RunStatus
+from fencepost_domain.vocabulary import TERMINAL, Risk, RunStatus
+from fencepost_domain.waits import decide_defer
+from fencepost_reconciler.loops.drain import Drain
+from fencepost_runtime.system import SystemClock
+from fencepost_store.record import record
+from fencepost_store.runs import lock_run
 
-from tests.support.api import Served
-from tests.support.lives import Lives
+from tests.support.api import Served, a_key
+from tests.support.graces import Over
+from tests.support.lives import LEASE, Lives
 
 VERBS = ("cancel", "pause", "resume")
 
@@ -159,3 +166,49 @@ async def test_a_conversation_shows_its_messages_in_order(served: Served, lives:
     ]  # fmt: skip
     assert [m["seq"] for m in (await ann.get(f"{path}?after=1")).json()["items"]] == [2]
     assert (await ann.get(f"{path}?limit=1")).json()["next_cursor"] == "1"
+
+
+async def test_wf4_a_reply_that_comes_after_the_cancel_is_evidence_and_changes_nothing(
+    served: Served, lives: Lives
+) -> None:
+    """Run 1 of the case: cancelled while its tool call is in flight; the reply arrives later."""
+    held = await lives.claimed()
+    action = await lives.prepared(held, risk=Risk.LOW)
+    await lives.opened(action)
+    await served.as_().post(f"/v1/runs/{held.run.id}/cancel", headers=a_key())
+    await lives.age("agent.runs", "lease_expires_at", "id = %s", held.run.id)
+    await lives.age("agent.runs", "drain_until", "id = %s", held.run.id)
+    await Drain(lives.reconciler, Over(LEASE, SystemClock())).run_once()
+    ended = (await served.as_().get(f"/v1/runs/{held.run.id}")).json()
+    assert ended["status"] == "cancelled"
+    [unconfirmed] = ended["finalization"]["unconfirmed_effects"]
+    assert unconfirmed["tool"] == action.tool and action.tool in ended["finalization"]["explanation"]
+
+    assert await lives.landed(action), "what happened to the world can always be recorded"
+
+    after = (await served.as_().get(f"/v1/runs/{held.run.id}")).json()
+    assert (after["status"], after["finalization"]) == ("cancelled", ended["finalization"])
+    assert after["actions"][0]["effect"] == "completed"
+    assert await lives.claim() == []
+    assert (await lives.event_types(held.run.id)).count("run.finalized") == 1
+    assert await lives.violations() == []
+
+
+async def test_wf4_a_retry_that_was_scheduled_does_not_fire_after_the_cancel(
+    served: Served, lives: Lives
+) -> None:
+    """Run 2 of the case: cancelled while it waits 60 s for a retry."""
+    held = await lives.claimed()
+    async with lives.worker.transaction() as tx:
+        locked = await lock_run(tx, held.run.id)
+        decision = decide_defer(
+            locked.run, held.fence, tx.ids.uuid7(), wait=timedelta(seconds=60), reason="model_failed",
+            detail="", now=locked.now,
+        )  # fmt: skip
+        await record(tx, locked.run, decision)
+    answer = await served.as_().post(f"/v1/runs/{held.run.id}/cancel", headers=a_key())
+    assert (answer.status_code, answer.json()["status"]) == (202, "cancelled")
+    await lives.age("agent.runs", "available_at", "id = %s", held.run.id)
+    assert await lives.claim() == [], "the retry is disarmed"
+    assert (await lives.event_types(held.run.id)).count("run.finalized") == 1
+    assert await lives.violations() == []

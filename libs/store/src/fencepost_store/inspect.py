@@ -12,6 +12,22 @@ from fencepost_store.sql import statement
 
 
 @dataclass(frozen=True, slots=True)
+class WorkFacts:
+    """How work stands. idle_modules: due work and no living worker. overdue: what a sweep should have ended.
+
+    nearly_used: runs whose next failure without progress is their last. poison: hints nobody could read.
+    """
+
+    workers: int
+    idle_modules: tuple[str, ...]
+    unserved: int
+    overdue: int
+    needs_human: int
+    nearly_used: int
+    poison: int
+
+
+@dataclass(frozen=True, slots=True)
 class DatabaseFacts:
     """version: as server_version_num. off: durability settings that are off. now: the database's clock.
 
@@ -26,6 +42,7 @@ class DatabaseFacts:
     now: datetime
     late_hints: int = 0
     parked_hints: int = 0
+    work: WorkFacts | None = None
 
 
 async def inspect_database(dsn: str) -> DatabaseFacts:
@@ -41,9 +58,12 @@ async def inspect_database(dsn: str) -> DatabaseFacts:
 async def _facts(connection: AsyncConnection) -> DatabaseFacts:
     server = (await connection.execute(statement("inspect_server"))).mappings().one()
     late = parked = 0
+    work = None
     if server["has_schema"]:
         outbox = (await connection.execute(statement("inspect_outbox"))).mappings().one()
         late, parked = outbox["late"], outbox["parked"]
+        row = (await connection.execute(statement("inspect_work"))).mappings().one()
+        work = WorkFacts(**{**row, "idle_modules": tuple(row["idle_modules"])})
     return DatabaseFacts(
         version=server["version"],
         off=tuple(server["off"]),
@@ -53,4 +73,5 @@ async def _facts(connection: AsyncConnection) -> DatabaseFacts:
         now=server["now"],
         late_hints=late,
         parked_hints=parked,
+        work=work,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 from fencepost.client import Client
@@ -15,6 +15,7 @@ from fencepost_cli.console import Exit, Json, at_a_terminal, command, fail, prin
 from fencepost_cli.ids import run_id
 
 Note = Annotated[str | None, typer.Option(help="Why; kept with the decision.")]
+QUESTIONS: Final = ("input", "version")
 NoWait = Annotated[bool, typer.Option("--no-wait", help="Don't wait for what the run does next.")]
 
 
@@ -40,7 +41,7 @@ def reject(run: RunArgument, note: Note = None, no_wait: NoWait = False, as_json
 def _decide(run: str, body: dict[str, Any], *, no_wait: bool, as_json: bool) -> None:
     given = {name: value for name, value in body.items() if value is not None}
     with Client() as client:
-        whole, interrupt = _open(client, run, "approval")
+        whole, interrupt = _open(client, run, ("approval",))
         indexes = [p["index"] for p in interrupt.get("preview") or [] if isinstance(p, dict) and "index" in p]
         if len(indexes) > 1:
             if "arguments" in given:
@@ -62,7 +63,7 @@ def answer(
 ) -> None:
     """Answer what a run asks; without an answer, be shown the question and asked."""
     with Client() as client:
-        whole, interrupt = _open(client, run, "input")
+        whole, interrupt = _open(client, run, QUESTIONS)
         if given is None:
             if not at_a_terminal():
                 raise fail("give the answer: fencepost answer RUN CHOICE", Exit.USAGE)
@@ -73,14 +74,14 @@ def answer(
             _send(client, whole, interrupt, answer_to(interrupt, given), no_wait=no_wait, as_json=as_json)
 
 
-def _open(client: Client, run: str, kind: str) -> tuple[str, dict[str, Any]]:
-    """The run and its open interrupt of a kind. Exits with 2 when it asks nothing of that kind."""
+def _open(client: Client, run: str, kinds: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
+    """The run and its open interrupt of one of the kinds. Exits with 2 when it asks nothing of them."""
     whole = run_id(client, run)
     state = client.runs.get(whole)
     interrupt = state.get("interrupt")
     if not interrupt or interrupt["status"] != "open":
         raise fail(f"run {whole} is {state['status']} and asks nothing", Exit.USAGE)
-    if interrupt["kind"] != kind:
+    if interrupt["kind"] not in kinds:
         verb = "approve or reject" if interrupt["kind"] == "approval" else "answer"
         raise fail(f"run {whole} asks for {interrupt['kind']}: use {verb}", Exit.USAGE)
     return whole, interrupt

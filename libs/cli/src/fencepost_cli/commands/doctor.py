@@ -17,7 +17,7 @@ from fencepost.profile import default_data_dir
 from fencepost_cli.console import Exit, Json, print_json, say
 
 if TYPE_CHECKING:
-    from fencepost_store.inspect import DatabaseFacts
+    from fencepost_store.inspect import DatabaseFacts, WorkFacts
 
 Answer = Literal["ok", "warn", "fail"]
 OLDEST_POSTGRES: Final = 150000
@@ -107,6 +107,31 @@ def judge(facts: DatabaseFacts) -> Iterator[Finding]:
         )
     yield from _clock(facts.now)
     yield from _outbox(facts)
+    if facts.work is not None:
+        yield from _work(facts.work)
+
+
+def _work(work: WorkFacts) -> Iterator[Finding]:
+    """Is work moving? `fencepost stuck` says it of each run."""
+    if work.idle_modules:
+        said = f"due work and no living worker for {', '.join(work.idle_modules)}"
+        yield Finding("workers", "fail", said, "start a worker for them")
+    else:
+        yield Finding("workers", "ok", f"{work.workers} alive")
+    waits = (
+        (
+            "versions",
+            work.unserved,
+            "runs wait for a graph version that nobody serves",
+            "see `fencepost stuck`",
+        ),
+        ("sweeps", work.overdue, "leases, questions or attempts are past their end", "is a reconciler up?"),
+        ("effects", work.needs_human, "effects wait for a person to say what became of them", "settle them"),
+        ("attempts", work.nearly_used, "runs have one attempt left", "see `fencepost stuck`"),
+        ("wake-ups", work.poison, "hints could not be read", "see agent.poison_records"),
+    )
+    found = [Finding(name, "warn", f"{count} {said}", way) for name, count, said, way in waits if count]
+    yield from found or [Finding("runs", "ok", "nothing waits for an operator")]
 
 
 def _clock(database_now: datetime) -> Iterator[Finding]:
