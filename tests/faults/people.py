@@ -118,6 +118,15 @@ class Person:
             lambda: self.client.create_run(said, idempotency_key=key, zone=zone, **rest)
         )
 
+    async def upload(self, content: bytes) -> View:
+        key = str(uuid4())
+        return await self._patiently(
+            lambda: self.client.upload("a.txt", content, "text/plain", idempotency_key=key)
+        )
+
+    async def content(self, artifact: View) -> bytes:
+        return await self._patiently(lambda: self.client.content(artifact["id"]))
+
     async def look(self, run: View) -> View:
         return await self._patiently(lambda: self.client.get_run(run["id"]))
 

@@ -190,6 +190,34 @@ async def due(mesh: Mesh, person: Person, point: str) -> None:
     await person.fired(4)
 
 
+async def uploaded(mesh: Mesh, person: Person, point: str) -> None:
+    """A file sent while the api dies: sent again under its key it is one artifact, whole."""
+    mesh.arm(point)
+    person.is_ready.set()
+    artifact = await person.upload(b"whole")
+    await mesh.hit(point)
+    assert await person.content(artifact) == b"whole"
+    [(rows,)] = await mesh.sql("SELECT count(*) FROM agent.artifacts WHERE tenant_id = %s", person.tenant)
+    assert rows == 1
+
+
+async def scanned(mesh: Mesh, person: Person, point: str) -> None:
+    """The scan dies over an artifact: it is looked at again, and is what it was."""
+    person.is_ready.set()
+    artifact = await person.upload(b"whole")
+    mesh.arm(point)
+    await mesh.sql(
+        "UPDATE agent.artifacts SET checked_at = checked_at - interval '2 days' WHERE id = %s", artifact["id"]
+    )
+    await mesh.hit(point)
+    await mesh.until(
+        "SELECT checked_at > clock_timestamp() - interval '1 day' AND lost IS NULL"
+        " FROM agent.artifacts WHERE id = %s",
+        artifact["id"],
+    )
+    assert await person.content(artifact) == b"whole"
+
+
 async def _go_home(person: Person, run: View) -> None:
     run = await person.asked(run)
     await person.decide(run, decision="approve")
@@ -206,6 +234,12 @@ SCENES: Final[Mapping[str, Scene]] = {
     "reconciler.worker_versions.after_commit": unserved,
     "reconciler.stop_children.before_commit": parent_stopped,
     "reconciler.stop_children.after_commit": parent_stopped,
+    "api.artifact.before_link": uploaded,
+    "api.artifact.after_store": uploaded,
+    "api.artifact.before_commit": uploaded,
+    "api.artifact.before_response": uploaded,
+    "reconciler.scan_artifacts.before_commit": scanned,
+    "reconciler.scan_artifacts.after_commit": scanned,
     "worker.drain.before_commit": stopped_at_work,
     "worker.drain.after_commit": stopped_at_work,
     "worker.pause.before_commit": paused_at_work,

@@ -15,6 +15,7 @@ from fencepost_domain.vocabulary import Ev, Risk
 from fencepost_reconciler.loops.drain import Drain
 from fencepost_reconciler.loops.fire_reminders import FireReminders
 from fencepost_runtime.system import SystemClock
+from fencepost_store.artifacts import NewArtifact, add_artifact
 from fencepost_store.checkpoints import GroupConnection, NewCheckpoint, NewWrite, RunWrites
 from fencepost_store.claims import Claim, bind
 from fencepost_store.record import record
@@ -47,6 +48,7 @@ async def make_world(lives: Lives) -> World:
     running = await _running(lives)
     queued = await lives.queued()
     reminder = await _fired_reminder(lives, succeeded)
+    await _two_versions(lives)
     return World(succeeded, waiting.run.id, running, queued, cancelled, reminder)
 
 
@@ -61,6 +63,17 @@ async def _succeeded(lives: Lives) -> UUID:
     await _state_written(lives, again)
     await lives.finalize(again)
     return held.run.id
+
+
+async def _two_versions(lives: Lives) -> None:
+    """Of a file; its bytes lie elsewhere and are no matter of tables."""
+    previous = None
+    for size in (1, 2):
+        new = NewArtifact(
+            lives.ids.uuid7(), TENANT, USER, "a.txt", "text/plain", size, bytes(32), replaces=previous
+        )
+        async with lives.api.transaction(TENANT) as tx:
+            previous, _ = await add_artifact(tx, new)
 
 
 async def _state_written(lives: Lives, held: Claim) -> None:

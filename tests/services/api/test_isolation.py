@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import httpx
 import pytest
+from fencepost_runtime.artifacts.filesystem import FilesystemArtifacts
 
 from tests.support.api import Served, a_key
 from tests.support.lives import OTHER_TENANT, TENANT, USER, Lives
@@ -30,6 +32,8 @@ BY_ID: Final[dict[tuple[str, str], Any]] = {
     ("get", "/v1/conversations/{conversation_id}"): None,
     ("get", "/v1/conversations/{conversation_id}/messages"): None,
     ("get", "/v1/conversations/{conversation_id}/state"): None,
+    ("get", "/v1/artifacts/{artifact_id}"): None,
+    ("get", "/v1/artifacts/{artifact_id}/content"): None,
     ("get", "/v1/conversations/{conversation_id}/state/events"): None,
 }
 LISTS: Final = (
@@ -45,6 +49,7 @@ LISTS: Final = (
 NOBODYS: Final = frozenset(
     {
         ("post", "/v1/runs"),
+        ("post", "/v1/artifacts"),
         ("get", "/v1/modules"),
         ("get", "/v1/modules/{module}/tools"),
         ("get", "/v1/settings"),
@@ -78,7 +83,10 @@ class Victim:
 
 
 @pytest.fixture
-async def victim(served: Served, lives: Lives) -> AsyncIterator[Victim]:
+async def victim(served: Served, lives: Lives, tmp_path: Path) -> AsyncIterator[Victim]:
+    served.api.artifacts = FilesystemArtifacts(tmp_path / "files", lives.ids)
+    file = {"file": ("secret.txt", b"secret", "text/plain")}
+    made = await served.as_().post("/v1/artifacts", files=file, headers=a_key())
     held, interrupt = await lives.waiting(text="the victim's wish")
     await lives.sql(
         "INSERT INTO app.reminders (id, tenant_id, user_id, title, locale, zone, dtstart, next_at, "
@@ -95,6 +103,7 @@ async def victim(served: Served, lives: Lives) -> AsyncIterator[Victim]:
         "run_id": str(held.run.id),
         "interrupt_id": str(interrupt),
         "conversation_id": str(held.run.conversation_id),
+        "artifact_id": made.json()["id"],
     }
     yield Victim(served, lives, ids)
 

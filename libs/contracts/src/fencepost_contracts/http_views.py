@@ -147,6 +147,7 @@ class RunView(Wire):
     fork_points: tuple[int, ...]
     continues: UUID | None
     handoff: HandoffView | None
+    degraded: tuple[Any, ...] = ()  # `{artifact_id, reason}`: files of the run that are lost
     finalization: FinalizationView | None
 
 

@@ -79,6 +79,10 @@ FAILPOINTS: Final[Mapping[str, Failpoint]] = _table([
     ("api.use_link.before_response", "decided by a link, unseen: the page shows what is stored"),
     ("api.revoke_grant.before_commit", "not revoked: asked again it is"),
     ("api.revoke_grant.before_response", "revoked, unknown to who asked: the same again changes nothing"),
+    ("api.artifact.before_link", "bytes written beside and not under their name: nothing is there"),
+    ("api.artifact.after_store", "bytes without a row: served to nobody, removed by the scan"),
+    ("api.artifact.before_commit", "row and key are one transaction; the bytes alone may remain"),
+    ("api.artifact.before_response", "stored, the client doesn't know: it repeats under its key"),
     ("worker.claim.before_commit", "nothing is claimed: the next scan finds it"),
     ("worker.claim.after_commit", "claimed and dead at once: the lease must bring the run back"),
     ("worker.bind.before_commit", "claimed and bound in one transaction: neither remains"),
@@ -140,6 +144,8 @@ FAILPOINTS: Final[Mapping[str, Failpoint]] = _table([
     ("reconciler.stop_children.after_commit", "stopped with its parent: not stopped again"),
     ("reconciler.settle_effects.before_commit", "timed out and not recorded: recorded by the next round"),
     ("reconciler.settle_effects.after_commit", "unknown: not timed out again"),
+    ("reconciler.scan_artifacts.before_commit", "found lost and not told: found again by the next scan"),
+    ("reconciler.scan_artifacts.after_commit", "told: not told again"),
 ])  # fmt: skip
 
 

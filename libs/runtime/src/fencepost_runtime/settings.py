@@ -44,6 +44,40 @@ class CommonSettings(BaseSettings):
         return path.absolute() if path else None
 
 
+class SecretSettings(CommonSettings):
+    """Where references lead (`env:`, `file:`, `vault:`). Vault is asked only where an address is set."""
+
+    vault_address: str | None = None
+    vault_mount: str = "secret"  # of the KV version 2 engine
+    vault_namespace: str | None = None
+    vault_token: str | None = None  # a reference, as `file:/vault/token`; else a login by role
+    vault_role: str | None = None
+    vault_role_secret: str | None = None  # a reference to AppRole's secret id; absent: Kubernetes
+    vault_jwt: str = "file:/var/run/secrets/kubernetes.io/serviceaccount/token"
+
+    @model_validator(mode="after")
+    def _vault_knows_who_asks(self) -> Self:
+        if self.vault_address and not (self.vault_token or self.vault_role):
+            raise ValueError("FENCEPOST_VAULT_ADDRESS needs FENCEPOST_VAULT_TOKEN or FENCEPOST_VAULT_ROLE")
+        return self
+
+
+class ArtifactSettings(SecretSettings):
+    """The artifact store, the same in every service that touches it."""
+
+    artifacts_url: str | None = None  # file:///path or s3://bucket/prefix; absent: a folder of the data dir
+    artifacts_endpoint: str | None = None  # of an S3-compatible server; absent: the cloud's own
+    artifacts_region: str = "us-east-1"
+    artifacts_key_id: str | None = None  # a reference; absent: what the machine's own identity gives
+    artifacts_secret: str | None = None  # a reference
+
+    @model_validator(mode="after")
+    def _keys_come_in_pairs(self) -> Self:
+        if bool(self.artifacts_key_id) != bool(self.artifacts_secret):
+            raise ValueError("FENCEPOST_ARTIFACTS_KEY_ID and FENCEPOST_ARTIFACTS_SECRET belong together")
+        return self
+
+
 class WakeSettings(CommonSettings):
     """For who sends or hears wake-ups. A wrong choice costs latency, never work."""
 
@@ -76,7 +110,7 @@ class LeaseSettings(CommonSettings):
         return self
 
 
-class ApiSettings(CommonSettings):
+class ApiSettings(ArtifactSettings):
     database_url: str = _own("API", "DATABASE_URL")
     database_direct_url: str | None = _own("API", "DATABASE_DIRECT_URL", None)  # LISTEN beside a pooler
     api_host: str = "127.0.0.1"
@@ -108,7 +142,7 @@ class ApiSettings(CommonSettings):
         return self
 
 
-class GatewaySettings(CommonSettings):
+class GatewaySettings(ArtifactSettings):
     database_url: str = _own("GATEWAY", "DATABASE_URL")
     database_direct_url: str | None = _own("GATEWAY", "DATABASE_DIRECT_URL", None)  # the same: no pooler
     gateway_host: str = "127.0.0.1"
@@ -149,7 +183,7 @@ class WorkerSettings(LeaseSettings, WakeSettings):
         return _comma_separated(value)
 
 
-class ReconcilerSettings(LeaseSettings, WakeSettings):
+class ReconcilerSettings(LeaseSettings, WakeSettings, ArtifactSettings):
     database_url: str = _own("RECONCILER", "DATABASE_URL")
     database_direct_url: str | None = _own("RECONCILER", "DATABASE_DIRECT_URL", None)
     reconciler_health_port: int = 0

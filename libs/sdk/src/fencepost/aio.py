@@ -55,6 +55,7 @@ class AsyncClient:
                     request.method,
                     request.path,
                     json=request.json,
+                    files=dict(request.files) if request.files else None,
                     params=dict(request.params),
                     headers=request.all_headers(),
                 )
@@ -78,6 +79,13 @@ class AsyncClient:
         self, text: str, *, idempotency_key: str, wait: int | None = None, **rest: Any
     ) -> View:
         return await self.get(requests.create_run(text, idempotency_key, wait=wait, **rest))
+
+    async def upload(self, name: str, content: bytes, media_type: str, *, idempotency_key: str) -> View:
+        return await self.get(requests.upload(name, content, media_type, idempotency_key))
+
+    async def content(self, artifact_id: object) -> bytes:
+        """A file's bytes, whose hash the api has compared. Raises ApiError artifact_lost."""
+        return (await self.send(requests.artifact(artifact_id, "/content"))).content
 
     async def get_run(self, run_id: object) -> View:
         return await self.get(requests.get_run(run_id))

@@ -76,6 +76,7 @@ class Client:
                     request.method,
                     request.path,
                     json=request.json,
+                    files=dict(request.files) if request.files else None,
                     params=dict(request.params),
                     headers=request.all_headers(),
                 )
@@ -103,6 +104,14 @@ class Client:
 
     def ledger_summary(self, **filters: Any) -> View:
         return self.get(requests.plain_list("/v1/ledger-entries/summary", **filters))
+
+    def upload(self, name: str, content: bytes, media_type: str, *, idempotency_key: str) -> View:
+        """A file; its id goes into `attachments` of a run."""
+        return self.get(requests.upload(name, content, media_type, idempotency_key))
+
+    def content(self, artifact_id: object) -> bytes:
+        """A file's bytes, whose hash the api has compared. Raises ApiError artifact_lost."""
+        return self.send(requests.artifact(artifact_id, "/content")).content
 
     def conversation(self, conversation_id: object) -> View:
         return self.get(requests.conversation(conversation_id))

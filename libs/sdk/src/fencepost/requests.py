@@ -18,6 +18,7 @@ class Request:
     params: Mapping[str, Any] = field(default_factory=dict)
     key: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, tuple[str, bytes, str]] | None = None  # field -> name, content, media type
 
     def all_headers(self) -> dict[str, str]:
         return {**self.headers, **({"Idempotency-Key": self.key} if self.key else {})}
@@ -79,6 +80,16 @@ def repair(run_id: object, verb: str, reason: str) -> Request:
 
 def run_events(run_id: object, after: int = 0, limit: int = 200) -> Request:
     return Request("GET", f"/v1/runs/{_id(run_id)}/events", params={"after": after, "limit": limit})
+
+
+def upload(name: str, content: bytes, media_type: str, key: str) -> Request:
+    """A file, to be attached to runs by its id."""
+    return Request("POST", "/v1/artifacts", key=key, files={"file": (name, content, media_type)})
+
+
+def artifact(artifact_id: object, part: str = "") -> Request:
+    """What is known of a file, or with `/content` its bytes."""
+    return Request("GET", f"/v1/artifacts/{_id(artifact_id)}{part}")
 
 
 def conversation(conversation_id: object, part: str = "", **params: Any) -> Request:

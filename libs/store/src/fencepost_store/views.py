@@ -258,10 +258,6 @@ async def modules(tx: Tx, module: str | None = None) -> Sequence[RowMapping]:
     return await tx.rows("view_modules", module=module)
 
 
-async def known_artifacts(tx: Tx, user_id: str, ids: Sequence[UUID]) -> set[UUID]:
-    return {row["id"] for row in await tx.rows("known_artifacts", user_id=user_id, ids=list(ids))}
-
-
 async def known_modules(tx: Tx) -> frozenset[str]:
     return frozenset(row["module"] for row in await tx.rows("known_modules"))
 

@@ -21,6 +21,7 @@ from fencepost_api.problems import Refusal, internal, of_status, respond, tell
 from fencepost_api.routes import (
     admin,
     approve,
+    artifacts,
     catalogs,
     conversations,
     evidence,
@@ -45,6 +46,7 @@ PARTS: Final = (
     grants,
     approve,
     conversations,
+    artifacts,
     life,
     catalogs,
     pins,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from fencepost_contracts.evidence.bundle import Signer
 from fencepost_domain.ports import Clock, Ids
+from fencepost_runtime.artifacts.port import ArtifactStore
 from fencepost_store.transaction import Store
 
 from fencepost_api.memo import Memo
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from fencepost_api.tickets import Tickets
 
 
+FILES: Final = 4  # files in memory at once, each up to artifact_bytes
 OPENING: Final = 4  # streams that read their history at once; half a small pool
 
 
@@ -29,6 +31,8 @@ class Limits:
 
     body_bytes: int = 1_048_576
     body_wait: timedelta = timedelta(seconds=15)  # a body that trickles holds a handler
+    artifact_bytes: int = 26_214_400
+    upload_wait: timedelta = timedelta(minutes=2)  # of a file's whole body
     path_bytes: int = 4_096
     header_bytes: int = 32_768
     twin_wait: timedelta = timedelta(seconds=5)  # how long a second request waits for the first of its key
@@ -53,6 +57,8 @@ class Api:
     # All clients of a restarted replica come back at once: they wait in turn here, not for a connection,
     # where waiting too long is a refusal, and an EventSource takes one refusal as final.
     opening: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(OPENING))
+    artifacts: ArtifactStore | None = None
+    files: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(FILES))
     limits: Limits = Limits()
     cors_origins: tuple[str, ...] = ()
     signer: Signer | None = None  # of exports; without one they are not signed

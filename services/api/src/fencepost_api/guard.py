@@ -31,6 +31,8 @@ SECURITY_HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 }
+UPLOADS: Final = "/v1/artifacts"
+WRAPPING: Final = 16_384  # boundaries, headers and fields of a multipart body
 _QUIET: Final = frozenset({"/healthz", "/readyz"})
 _LENGTH: Final = re.compile(rb"[0-9]{1,18}")
 
@@ -76,7 +78,7 @@ class Guard:
                 complete = True
             await send(message)
 
-        limited = _Limited(scope, receive, self.limits.body_bytes)
+        limited = _Limited(scope, receive, body_limit(scope, self.limits))
         try:
             check_head(scope, self.limits)
             await self.app(scope, limited.receive, send_told)
@@ -104,6 +106,13 @@ def _route(scope: Scope) -> str:
     return getattr(scope.get("route"), "path", None) or "(none)"
 
 
+def body_limit(scope: Scope, limits: Limits) -> int:
+    """Of a file with its wrapping where files are taken in; of JSON everywhere else."""
+    if scope["method"] == "POST" and scope["path"] == UPLOADS:
+        return limits.artifact_bytes + WRAPPING
+    return limits.body_bytes
+
+
 def check_head(scope: Scope, limits: Limits) -> None:
     """Sizes that are known before a byte of the body is read."""
     if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > limits.path_bytes:
@@ -116,8 +125,8 @@ def check_head(scope: Scope, limits: Limits) -> None:
         if name == b"content-length":
             if not _LENGTH.fullmatch(value):
                 raise Refusal("invalid_header", "Content-Length is not a number.")
-            if int(value) > limits.body_bytes:
-                raise _too_large(limits.body_bytes)
+            if int(value) > (most := body_limit(scope, limits)):
+                raise _too_large(most)
 
 
 def _too_large(limit: int) -> Refusal:

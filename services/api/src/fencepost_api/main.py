@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections.abc import Coroutine
 from contextlib import suppress
+from secrets import token_bytes
 from typing import Any, Final
 
-from fencepost_domain.ports import Clock
+from fencepost_domain.ports import Clock, Ids
+from fencepost_runtime.artifacts import ArtifactStore, open_artifacts
 from fencepost_runtime.keys import KEY_BYTES, KeyRing, load_key_ring
 from fencepost_runtime.lifecycle import run_service, run_until_stopped
 from fencepost_runtime.logging import get_logger, set_up_logging
+from fencepost_runtime.secret_sources import make_secrets
 from fencepost_runtime.server import serve_http
 from fencepost_runtime.settings import ApiSettings, load_settings
 from fencepost_runtime.signing import load_signer
@@ -41,9 +43,11 @@ def build_api(
     stop: asyncio.Event,
     limits: Limits | None = None,
     bell: Bell | None = None,
+    artifacts: ArtifactStore | None = None,
+    ids: Ids | None = None,
 ) -> Api:
     """The parts by settings. Raises KeyFileError for a key file that can't be used."""
-    ids = SystemIds()
+    ids = ids or SystemIds()
     engine = make_engine(
         settings.database_url,
         size=settings.database_pool_size,
@@ -63,7 +67,9 @@ def build_api(
         seen=Memo(clock, SEEN_SECONDS),
         modules=Memo(clock, MODULES_SECONDS),
         stop=stop,
-        limits=limits or Limits(body_bytes=settings.max_body_bytes),
+        artifacts=artifacts,
+        limits=limits
+        or Limits(body_bytes=settings.max_body_bytes, artifact_bytes=settings.max_artifact_bytes),
         cors_origins=settings.cors_origins,
         signer=load_signer(settings.export_key_file) if settings.export_key_file else None,
         public_url=settings.public_url,
@@ -73,7 +79,7 @@ def build_api(
 def _ticket_keys(settings: ApiSettings) -> KeyRing:
     if settings.ticket_keys_file:
         return load_key_ring(settings.ticket_keys_file)
-    return KeyRing("boot", {"boot": secrets.token_bytes(KEY_BYTES)})
+    return KeyRing("boot", {"boot": token_bytes(KEY_BYTES)})
 
 
 async def close_streams(api: Api) -> None:
@@ -94,8 +100,10 @@ async def until_stopped(endless: Coroutine[Any, Any, None], stop: asyncio.Event)
 
 async def serve(settings: ApiSettings, stop: asyncio.Event) -> None:
     """Serve until `stop`."""
-    bell = Bell(settings.database_url)
-    api = build_api(settings, SystemClock(), stop, bell=bell)
+    bell, clock, ids = Bell(settings.database_url), SystemClock(), SystemIds()
+    secrets = make_secrets(settings, clock)
+    artifacts = await open_artifacts(settings, secrets, ids)
+    api = build_api(settings, clock, stop, bell=bell, artifacts=artifacts, ids=ids)
     listener = Listener(settings.database_direct_url or settings.database_url, api.runs)
     app = build_app(api, listener)
     try:
@@ -119,6 +127,7 @@ async def serve(settings: ApiSettings, stop: asyncio.Event) -> None:
         )
     finally:
         await api.store.close()
+        await secrets.close()
 
 
 def main() -> None:

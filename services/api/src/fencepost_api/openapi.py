@@ -34,6 +34,15 @@ _STREAM_TEXT: Final = (
 )
 
 
+def multipart() -> dict[str, Any]:
+    """`openapi_extra` of an upload."""
+    file = {"type": "string", "format": "binary"}
+    fields = {"file": file, "replaces": {"type": "string", "format": "uuid"}}
+    schema = {"type": "object", "required": ["file"], "properties": fields, "additionalProperties": False}
+    body = {"required": True, "content": {"multipart/form-data": {"schema": schema}}}
+    return {**described(key=True), "requestBody": body}
+
+
 def described(
     model: type[BaseModel] | None = None, *, key: bool = False, optional: bool = False, stream: bool = False
 ) -> dict[str, Any]:

@@ -75,6 +75,7 @@ def run(row: Row) -> dict[str, Any]:
         "quality_reports": [],
         "actions": [_action(item) for item in row["actions"] or ()],
         "artifacts": row["artifacts"] or [],
+        "degraded": [_degraded(item) for item in row["artifacts"] or () if item["integrity"] != "ok"],
         "usage": {**usage, "cost": {"value": usage["cost"], "currency": COST_CURRENCY}},
         "bound": {"graph": row["graph"], "manifest": row["manifest_fp"], "catalog": row["catalog_fp"]},
         "recovery_checks": row["recovery_checks"] or [],
@@ -100,6 +101,11 @@ def fresh(new: NewRun, times: Row) -> dict[str, Any]:
         "event_seq": 1,
         "usage": {"model_calls": 0, "input_tokens": 0, "output_tokens": 0, "cost": "0"},
     }
+
+
+def _degraded(artifact: Mapping[str, Any]) -> dict[str, Any]:
+    """What this view can't show any more: a file of the run is lost, the rest stands."""
+    return {"artifact_id": artifact["id"], "reason": artifact["integrity"]}
 
 
 def _action(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -196,6 +202,13 @@ def message(row: Row) -> dict[str, Any]:
     return picked(
         row, ("id", "conversation_id", "seq", "run_id", "author", "text", "artifacts", "created_at")
     )
+
+
+def artifact(row: Row) -> dict[str, Any]:
+    names = ("id", "user_id", "run_id", "name", "media_type", "size_bytes", "status", "first_id", "version")
+    told = picked(row, (*names, "origin", "evidence"))
+    times = {name: utc(row[name]) for name in ("created_at", "checked_at")}
+    return {**told, **times, "sha256": bytes(row["sha256"]).hex(), "integrity": row["lost"] or "ok"}
 
 
 def state_event(row: Row) -> dict[str, Any]:

@@ -13,11 +13,13 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
-from fencepost_domain.ports import Clock
+from fencepost_domain.ports import Clock, Ids
+from fencepost_runtime.artifacts import ArtifactStore, open_artifacts
 from fencepost_runtime.health import Check, loop_check, serve_health
 from fencepost_runtime.lifecycle import run_service, run_until_stopped
 from fencepost_runtime.logging import get_logger, set_up_logging
 from fencepost_runtime.loop import LoopStatus, RunOnce, run_every
+from fencepost_runtime.secret_sources import make_secrets
 from fencepost_runtime.settings import ReconcilerSettings, load_settings
 from fencepost_runtime.system import SystemClock, SystemIds
 from fencepost_runtime.telemetry import set_up_telemetry
@@ -39,6 +41,7 @@ from fencepost_reconciler.loops import (
     paused_until,
     prune,
     relay_outbox,
+    scan_artifacts,
     settle_effects,
     sign_heads,
     stop_children,
@@ -70,6 +73,7 @@ def make_loops(
     clock: Clock,
     settings: ReconcilerSettings,
     grace: Grace | None = None,
+    artifacts: ArtifactStore | None = None,
 ) -> list[Loop]:
     """Every loop of a reconciler, with how often it runs. The relay waits for its bell inside its round."""
     relay = relay_outbox.RelayOutbox(store, publisher)
@@ -98,6 +102,12 @@ def make_loops(
         Loop("worker_versions", versions.run_once, worker_versions.EVERY, False),
         Loop("verify_chain", verify_chain.VerifyChain(store).run_once, verify_chain.EVERY, False),
         Loop("sign_heads", sign_heads.SignHeads(store, key).run_once, sign_heads.EVERY, False),
+        Loop(
+            "scan_artifacts",
+            scan_artifacts.ScanArtifacts(store, artifacts).run_once,
+            scan_artifacts.EVERY,
+            False,
+        ),
         Loop("prune", prune.Prune(store).run_once, prune.EVERY, False),
     ]
 
@@ -137,21 +147,27 @@ async def _hear(ear: BellEar, stop: asyncio.Event) -> None:
         await listening
 
 
-async def serve(settings: ReconcilerSettings, stop: asyncio.Event) -> None:
-    """Run every loop and the health port until `stop`."""
-    clock, ids = SystemClock(), SystemIds()
+def _store(settings: ReconcilerSettings, ids: Ids, ear: BellEar) -> Store:
     engine = make_engine(
         settings.database_url,
         size=settings.database_pool_size,
         application="fencepost-reconciler",
         prepare=prepare_threshold(settings.database_url, settings.database_direct_url),
     )
+    return Store(engine, ids, ear.ring)
+
+
+async def serve(settings: ReconcilerSettings, stop: asyncio.Event) -> None:
+    """Run every loop and the health port until `stop`."""
+    clock, ids = SystemClock(), SystemIds()
     publisher, ear = make_publisher(settings), BellEar(settings)
-    store = Store(engine, ids, ear.ring)
+    store = _store(settings, ids, ear)
     asked = DueConnection(settings.database_url)
     grace = Grace(timedelta(seconds=settings.lease_seconds), clock)
     due = Due(asked, ear, grace)
-    every = make_loops(store, publisher, ear, clock, settings, grace)
+    secrets = make_secrets(settings, clock)
+    artifacts = await open_artifacts(settings, secrets, ids)
+    every = make_loops(store, publisher, ear, clock, settings, grace, artifacts)
     loops = when_due(every, due, timedelta(seconds=settings.sweep_seconds))
     statuses = {loop.name: LoopStatus(loop.name) for loop in loops}
 
@@ -179,6 +195,7 @@ async def serve(settings: ReconcilerSettings, stop: asyncio.Event) -> None:
         await publisher.close()
         await asked.drop()
         await store.close()
+        await secrets.close()
 
 
 async def _main(stop: asyncio.Event) -> None:

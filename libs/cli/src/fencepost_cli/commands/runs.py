@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import mimetypes
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -31,13 +33,16 @@ def run(
     deadline: Annotated[
         int | None, typer.Option(help="Seconds; time spent asking you doesn't count.")
     ] = None,
+    attach: Annotated[list[Path] | None, typer.Option(help="A file to work from; may be repeated.")] = None,
     as_json: Json = False,
 ) -> None:
     """Start a run; at a terminal, watch it and be asked."""
+    key = key or str(SystemIds().uuid7())
     with Client() as client:
         made = client.runs.create(
             text,
-            idempotency_key=key or str(SystemIds().uuid7()),
+            idempotency_key=key,
+            attachments=upload_all(client, attach or [], key) or None,
             module=module,
             zone=zone or local_zone(),
             locale=locale,
@@ -47,6 +52,20 @@ def run(
             print_json(made) if as_json else say(made["id"])
             return
         follow(client, made["id"], as_json=as_json)
+
+
+def upload_all(client: Client, paths: list[Path], key: str) -> list[str]:
+    """The files' artifact ids. Repeated under the same key they are the same artifacts."""
+    ids = []
+    for place, path in enumerate(paths):
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise fail(f"--attach {path}: {error.strerror}", Exit.USAGE) from None
+        kind = mimetypes.guess_type(path.name)[0] or "text/plain"
+        made = client.upload(path.name, content, kind, idempotency_key=f"{key[:240]}.{place}")
+        ids.append(str(made["id"]))
+    return ids
 
 
 def follow(client: Client, whole_id: str, *, as_json: bool) -> None:

@@ -44,3 +44,14 @@ SELECT DISTINCT 'run ' || s.run_id AS subject, 'its calls changed a state and no
    AND NOT EXISTS (SELECT FROM agent.run_events e WHERE e.run_id = s.run_id AND e.type = 'state.changed')
    AND NOT EXISTS (SELECT FROM agent.chain_anchors a JOIN agent.runs r ON r.id = a.run_id
                     WHERE a.run_id = s.run_id AND a.seq = r.event_seq);
+
+-- i29_versions_have_one_owner --
+-- Why: I29. An artifact's versions are one owner's, numbered without a gap from the first.
+-- Locks: none.  Clock: none.
+-- Result: lineages that break it.
+SELECT 'artifact ' || first_id AS subject,
+       count(*) || ' versions up to ' || max(version) || ' of ' || count(DISTINCT (tenant_id, user_id)) || ' owners' AS detail
+  FROM agent.artifacts
+ WHERE first_id IS NOT NULL
+ GROUP BY first_id
+HAVING count(*) <> max(version) OR min(version) <> 1 OR count(DISTINCT (tenant_id, user_id)) <> 1;

@@ -44,9 +44,17 @@ SELECT r.id, r.tenant_id, r.status, r.waiting_on, r.module, r.mode, r.user_id, r
           LEFT JOIN agent.effects e ON e.run_id = a.run_id AND e.index = a.index
          WHERE a.run_id = r.id AND a.status <> 'withdrawn') AS actions,
        (SELECT jsonb_agg(jsonb_build_object('id', f.id, 'name', f.name, 'media_type', f.media_type,
-                                            'size_bytes', f.size_bytes, 'status', f.status) ORDER BY f.id)
+                                            'size_bytes', f.size_bytes, 'status', f.status, 'version', f.version,
+                                            'sha256', encode(f.sha256, 'hex'), 'integrity', coalesce(f.lost, 'ok'),
+                                            'role', CASE WHEN f.run_id = r.id THEN 'output' ELSE 'input' END)
+                         ORDER BY f.id)
           FROM agent.artifacts f
-         WHERE f.run_id = r.id) AS artifacts,
+         WHERE f.id IN (SELECT o.id FROM agent.artifacts o WHERE o.run_id = r.id
+                         UNION ALL
+                        SELECT CAST(x AS uuid)
+                          FROM jsonb_array_elements_text(CASE WHEN jsonb_typeof(r.input -> 'attachments') = 'array'
+                                                              THEN r.input -> 'attachments' ELSE '[]' END) AS x)
+           AND f.user_id = r.user_id) AS artifacts,
        (SELECT jsonb_build_object('model_calls', count(*), 'input_tokens', coalesce(sum(c.input_tokens), 0),
                                   'output_tokens', coalesce(sum(c.output_tokens), 0),
                                   'cost', CAST(coalesce(sum(c.cost), 0) AS text))
@@ -250,12 +258,6 @@ SELECT DISTINCT ON (c.module) c.module, c.version, c.fingerprint, c.body,
  WHERE c.revoked_at IS NULL
    AND (CAST(:module AS text) IS NULL OR c.module = CAST(:module AS text))
  ORDER BY c.module, c.published_at DESC;
-
--- known_artifacts --
--- Why: attachments must be the caller's own.
--- Locks: none.  Clock: none.
--- Result: the ids that are.
-SELECT id FROM agent.artifacts WHERE user_id = :user_id AND id = ANY (CAST(:ids AS uuid[]));
 
 -- known_modules --
 -- Why: a run for a module nobody ever published or served would wait for ever.

@@ -19,6 +19,7 @@ from fencepost_contracts.http import RunInput, RunRequest
 from fencepost_domain.errors import Conflict, Invalid
 from fencepost_runtime.failpoints import ahit
 from fencepost_store import settings_store, views
+from fencepost_store.artifacts import usable_artifacts
 from fencepost_store.runs import NewRun
 from fencepost_store.runs import create_run as store_run
 from fencepost_store.transaction import Tx
@@ -196,10 +197,12 @@ async def _before(tx: Tx, caller: Caller, request: RunRequest) -> _Before:
 async def _check_attachments(tx: Tx, caller: Caller, wanted: tuple[UUID, ...]) -> None:
     if not wanted:
         return
-    known = await views.known_artifacts(tx, caller.user_id, wanted)
+    usable = await usable_artifacts(tx, caller.user_id, wanted)
     for place, artifact in enumerate(wanted):
-        if artifact not in known:
+        if artifact not in usable:
             raise Invalid(f"/input/attachments/{place}", "there is no such artifact", "unknown_artifact")
+        if why := usable[artifact]:
+            raise Invalid(f"/input/attachments/{place}", f"this artifact is {why}", "artifact_unusable")
 
 
 def _check_available(request: RunRequest) -> None:

@@ -1,0 +1,96 @@
+-- insert_artifact --
+-- Why: an artifact's row comes after its bytes, once per key; a twin under the same key waits here and finds it.
+-- Locks: the key's index entry.  Clock: database.
+-- Result: its id, or no row when the key has one already.
+INSERT INTO agent.artifacts (id, tenant_id, user_id, run_id, name, media_type, size_bytes, sha256, status, first_id,
+                             version, origin, evidence, route, idempotency_key, request_hash)
+VALUES (:id, :tenant_id, :user_id, :run_id, :display_name, :media_type, :size_bytes, :sha256, :status, :first_id, :version,
+        :origin, CAST(:evidence AS jsonb), :route, :key, :request_hash)
+ON CONFLICT ON CONSTRAINT artifacts_one_per_key DO NOTHING
+RETURNING id;
+
+-- artifact_by_key --
+-- Why: the same key again gives what it made; another request under it is refused.
+-- Locks: none.  Clock: none.
+-- Result: the row, or no row.
+SELECT id, request_hash FROM agent.artifacts WHERE user_id = :user_id AND route = :route AND idempotency_key = :key;
+
+-- lock_lineage --
+-- Why: the next version follows the newest, and only its owner writes it: versions are made one after the other.
+-- Locks: the first version's row, FOR NO KEY UPDATE.  Clock: none.
+-- Result: the lineage's first id and owner, or no row for what isn't there.
+SELECT f.id AS first_id, f.user_id
+  FROM agent.artifacts f
+ WHERE f.id = (SELECT first_id FROM agent.artifacts WHERE id = :id)
+   FOR NO KEY UPDATE;
+
+-- newest_version --
+-- Why: read by a statement after the lock: beside it, what was committed during the wait isn't seen.
+-- Locks: the lineage's, held.  Clock: none.
+-- Result: the newest version's number.
+SELECT max(version) AS newest FROM agent.artifacts WHERE first_id = :first_id;
+
+-- artifact --
+-- Why: one artifact as the api shows it.
+-- Locks: none.  Clock: none.
+-- Result: the row; no row for another user's, when one is named.
+SELECT id, tenant_id, user_id, run_id, name, media_type, size_bytes, sha256, status, first_id, version, origin, evidence,
+       lost, lost_at, checked_at, created_at
+  FROM agent.artifacts
+ WHERE id = :id
+   AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id);
+
+-- usable_artifacts --
+-- Why: a run may start from the caller's own artifacts alone, and from none that is lost or rejected.
+-- Locks: none.  Clock: none.
+-- Result: those of the ids that are the caller's.
+SELECT id, status, lost FROM agent.artifacts WHERE user_id = :user_id AND id = ANY (CAST(:ids AS uuid[]));
+
+-- judge_artifact --
+-- Why: a verdict is given once, with its evidence.
+-- Locks: the row's.  Clock: none.
+-- Result: its id, or no row when it was judged before.
+UPDATE agent.artifacts
+   SET status = :status,
+       evidence = evidence || CAST(:evidence AS jsonb)
+ WHERE id = :id
+   AND status = 'draft'
+RETURNING id;
+
+-- artifacts_to_check --
+-- Why: the scan goes round all artifacts, the one not looked at for the longest first.
+-- Locks: none.  Clock: database.
+-- Result: up to `batch` of those last looked at before `every` ago.
+SELECT id, tenant_id, run_id, size_bytes, sha256, lost, checked_at
+  FROM agent.artifacts
+ WHERE checked_at < clock_timestamp() - CAST(:every AS interval)
+ ORDER BY checked_at
+ LIMIT :batch;
+
+-- note_check --
+-- Why: what a reader found of an artifact's bytes: there and right, missing, or altered. It may be found again.
+-- Locks: the row's (after its run's, where an event is told).  Clock: database.
+-- Result: the row when the finding is new, else no row.
+WITH held AS MATERIALIZED (
+    SELECT id, lost FROM agent.artifacts WHERE id = :id FOR NO KEY UPDATE
+), noted AS (
+    UPDATE agent.artifacts a
+       SET checked_at = clock_timestamp(),
+           lost = CAST(:lost AS text),
+           lost_at = CASE WHEN CAST(:lost AS text) IS NULL THEN NULL
+                          WHEN a.lost IS NOT DISTINCT FROM CAST(:lost AS text) THEN a.lost_at
+                          ELSE clock_timestamp() END
+      FROM held
+     WHERE a.id = held.id
+    RETURNING a.id, a.run_id
+)
+SELECT noted.id, noted.run_id
+  FROM noted
+  JOIN held ON held.id = noted.id
+ WHERE held.lost IS DISTINCT FROM CAST(:lost AS text);
+
+-- known_of --
+-- Why: bytes without a row are left over from a crash and may be removed.
+-- Locks: none.  Clock: database.
+-- Result: those of the ids that have a row, and the instant.
+SELECT array(SELECT id FROM agent.artifacts WHERE id = ANY (CAST(:ids AS uuid[]))) AS ids, clock_timestamp() AS now;

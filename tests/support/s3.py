@@ -1,0 +1,164 @@
+"""An S3 server for tests: SeaweedFS where it was built, and a stand-in that always runs.
+
+The real one is started from FENCEPOST_TEST_S3_BIN or ~/.cache/fencepost/weed (scripts/build_s3_server.sh).
+The stand-in speaks what our adapter uses: PUT that refuses to overwrite, GET, DELETE, list; it asks for a
+signature and can be told to fail.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import parse_qs, unquote, urlsplit
+from xml.sax.saxutils import escape
+
+import httpx
+from fencepost_cli.embedded.ports import free_port
+
+KEY_ID, SECRET, BUCKET = "test-access", "test-secret-0123456789", "artifacts"
+
+
+@dataclass(slots=True)
+class S3:
+    """endpoint: of the server. standin: the one in this process, None where it is a real one."""
+
+    endpoint: str
+    standin: StandIn | None = None
+
+
+def server_binary() -> Path | None:
+    """Where a real server was built, None where none was."""
+    named = os.environ.get("FENCEPOST_TEST_S3_BIN")
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fencepost" / "weed"
+    found = Path(named) if named else cache
+    return found if os.access(found, os.X_OK) else None
+
+
+@asynccontextmanager
+async def seaweed(binary: Path) -> AsyncIterator[S3]:
+    """SeaweedFS as one process, with a bucket and one identity."""
+    folder = Path(tempfile.mkdtemp(prefix="fencepost-s3-"))
+    identity = {"name": "test", "credentials": [{"accessKey": KEY_ID, "secretKey": SECRET}]}
+    identity["actions"] = ["Admin", "Read", "Write", "List"]
+    (folder / "s3.json").write_text(json.dumps({"identities": [identity]}))
+    (folder / "data").mkdir()
+    names = ("master.port", "volume.port", "filer.port", "s3.port")
+    ports = {name: free_port() for name in names}
+    grpc = {name + ".grpc": free_port() for name in names}
+    arguments = [f"-{name}={port}" for name, port in {**ports, **grpc}.items()]
+    arguments += [f"-dir={folder / 'data'}", f"-s3.config={folder / 's3.json'}", "-volume.max=8"]
+    arguments += ["-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-s3", "-filer", "-master.volumeSizeLimitMB=64"]
+    quiet = asyncio.subprocess.DEVNULL
+    process = await asyncio.create_subprocess_exec(
+        str(binary), "server", *arguments, stdout=quiet, stderr=quiet
+    )
+    try:
+        async with httpx.AsyncClient(trust_env=False) as client:
+            await _answers(client, f"http://127.0.0.1:{ports['s3.port']}/")
+            bucket = f"http://127.0.0.1:{ports['filer.port']}/buckets/{BUCKET}/?op=mkdir"
+            await _made(client, bucket)
+        yield S3(f"http://127.0.0.1:{ports['s3.port']}")
+    finally:
+        process.kill()
+        await process.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+async def _answers(client: httpx.AsyncClient, url: str) -> None:
+    for _ in range(300):
+        try:
+            await client.get(url)
+        except httpx.TransportError:
+            await asyncio.sleep(0.1)
+        else:
+            return
+    raise AssertionError("the S3 server did not start")
+
+
+async def _made(client: httpx.AsyncClient, url: str) -> None:
+    for _ in range(300):
+        try:
+            if (await client.post(url)).status_code == 201:
+                return
+        except httpx.TransportError:
+            pass
+        await asyncio.sleep(0.1)
+    raise AssertionError("no bucket could be made")
+
+
+@dataclass(slots=True)
+class StandIn:
+    """objects: by path. fail: the status every request gets instead."""
+
+    objects: dict[str, tuple[bytes, datetime]] = field(default_factory=dict)
+    fail: int | None = None
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                line, *rest = head.decode("latin-1").strip().split("\r\n")
+                headers = {n.lower(): v.strip() for n, _, v in (one.partition(":") for one in rest)}
+                body = await reader.readexactly(int(headers.get("content-length", "0")))
+                status, answer, told = self.answer(*line.split()[:2], headers, body)
+                told |= {"Content-Length": str(len(answer)), "ETag": f'"{hashlib.md5(answer).hexdigest()}"'}
+                lines = "".join(f"{name}: {value}\r\n" for name, value in told.items())
+                writer.write(f"HTTP/1.1 {status} X\r\n{lines}\r\n".encode() + answer)
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+    def answer(
+        self, method: str, target: str, headers: dict[str, str], body: bytes
+    ) -> tuple[int, bytes, dict[str, str]]:
+        url = urlsplit(target)
+        path = unquote(url.path).removeprefix(f"/{BUCKET}").lstrip("/")
+        if self.fail is not None:
+            return self.fail, f"<Error><Message>{SECRET}</Message></Error>".encode(), {}
+        if f"Credential={KEY_ID}/" not in headers.get("authorization", ""):
+            return 403, b"<Error><Code>AccessDenied</Code></Error>", {}
+        if method == "PUT":
+            if headers.get("if-none-match") == "*" and path in self.objects:
+                return 412, b"<Error><Code>PreconditionFailed</Code></Error>", {}
+            self.objects[path] = (body, datetime.now(UTC))
+            return 200, b"", {}
+        if method == "POST" and url.query == "delete":  # the only way our library removes
+            keys = re.findall(r"<Key>([^<]+)</Key>", body.decode())
+            for key in keys:
+                self.objects.pop(key, None)
+            gone = "".join(f"<Deleted><Key>{key}</Key></Deleted>" for key in keys)
+            return 200, f"<DeleteResult>{gone}</DeleteResult>".encode(), {}
+        if not path:
+            return 200, self._listed(parse_qs(url.query).get("prefix", [""])[0]), {}
+        if path not in self.objects:
+            return 404, b"<Error><Code>NoSuchKey</Code></Error>", {}
+        data, at = self.objects[path]
+        return 200, data, {"Last-Modified": at.strftime("%a, %d %b %Y %H:%M:%S GMT")}
+
+    def _listed(self, prefix: str) -> bytes:
+        rows = "".join(
+            f"<Contents><Key>{escape(key)}</Key><LastModified>{at.isoformat()}</LastModified><Size>{len(data)}</Size>"
+            f"<ETag>x</ETag></Contents>"
+            for key, (data, at) in sorted(self.objects.items())
+            if re.match(re.escape(prefix), key)
+        )
+        return f"<ListBucketResult><IsTruncated>false</IsTruncated>{rows}</ListBucketResult>".encode()
+
+
+@asynccontextmanager
+async def standing_in() -> AsyncIterator[S3]:
+    standin = StandIn()
+    server = await asyncio.start_server(standin.serve, "127.0.0.1", 0, limit=2**20)
+    async with server:
+        yield S3(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", standin)
