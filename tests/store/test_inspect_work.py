@@ -39,7 +39,6 @@ async def test_each_thing_that_waits_for_an_operator_is_found(lives: Lives) -> N
     await lives.sql("UPDATE agent.runs SET attempt = 4 WHERE id = %s", acted.run.id)
     found = await findings(lives)
     assert found["workers"] == ("ok", "1 alive")
-    assert {check: answer for check, (answer, _) in found.items() if answer == "warn"} >= {
-        "sweeps": "warn", "effects": "warn", "attempts": "warn",
-    }  # fmt: skip
+    warned = {check for check, (answer, _) in found.items() if answer == "warn"}
+    assert warned >= {"sweeps", "effects", "attempts"}
     assert found["effects"][1].startswith("1 effects")
