@@ -67,7 +67,7 @@ lock: ## resolve anew (needs .venv); the locks hold hashes and no address
 	  $(UV) pip compile --quiet --universal --generate-hashes --no-header --no-annotate -o requirements-bootstrap.lock -
 	@! grep -n '://' requirements.lock requirements-bootstrap.lock
 
-bench: $(STAMP) ## throughput and latency, an hour; one part: PART=a (to h), a look: QUICK=1
+bench: $(STAMP) ## throughput and latency, an hour; one part: PART=b (a to h), a look: QUICK=1
 	@$(RUN)/python -m bench $(PART) $(if $(QUICK),--quick)
 
 bench-peers: $(STAMP) ## the same five steps by peers, in an environment of their own

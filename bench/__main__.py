@@ -17,7 +17,8 @@ from bench.tables import flat, show
 
 RESULTS = Path(__file__).parent / "results"
 PARTS = {
-    "a": ("part_a", "(a, b) drained runs a second, CPU; the floor, pgbench and the share reached"),
+    "a": ("part_a", "(a) drained runs a second, CPU: direct, and single_action approved through the api"),
+    "b": ("part_b", "(b) five durable steps against the asyncio floor, in turns on one server"),
     "c": ("part_c", "(c) the fenced saver against the stock one"),
     "d": ("part_d", "(d) create to start, approve to resume"),
     "e": ("part_e", "(e) take-over after SIGKILL"),
@@ -26,7 +27,7 @@ PARTS = {
     "h": ("part_h", "(h) creates a second; (i) memory and CPU of idle services, memory of runs in flight"),
     "j": ("part_j", "(j) peers on the same five steps"),
 }
-ALIASES = {"b": "a", "i": "h"}
+ALIASES = {"i": "h"}
 
 
 def main() -> int:

@@ -55,7 +55,7 @@ async def _one(running: Embedded, saver: str, runs: int) -> dict[str, float]:
 
 async def run(quick: bool) -> dict[str, Any]:
     install_stock()
-    runs, repeats = (500, 1) if quick else (1_500, 3)
+    runs, repeats = (500, 1) if quick else (1_500, 2)
     found: dict[str, list[dict[str, float]]] = {}
     for _ in range(repeats):
         for saver in (
