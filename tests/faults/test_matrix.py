@@ -17,7 +17,16 @@ from fencepost_runtime.failpoints import FAILPOINTS
 
 from tests.faults.mesh import PATIENCE, Mesh, mesh_at, new_tenant
 from tests.faults.people import Person
-from tests.faults.scenes import MATRIX, ONLY_WITH_A_PROVIDER, PROVIDED, SCENES, forgotten, load, scene_of
+from tests.faults.scenes import (
+    MATRIX,
+    ONLY_WITH_A_PROVIDER,
+    OUTSIDE,
+    PROVIDED,
+    SCENES,
+    forgotten,
+    load,
+    scene_of,
+)
 from tests.support.eventually import eventually
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(180)]
@@ -73,4 +82,4 @@ async def test_every_due_reminder_fired_once(mesh: Mesh, people: list[Person]) -
 def test_every_failpoint_is_in_the_matrix() -> None:
     """By construction; what a table names and the registry doesn't is a point nobody would reach."""
     assert set(FAILPOINTS) >= set(SCENES) | ONLY_WITH_A_PROVIDER
-    assert sorted(MATRIX + PROVIDED) == sorted(FAILPOINTS)
+    assert sorted(MATRIX + PROVIDED + OUTSIDE) == sorted(FAILPOINTS)

@@ -35,11 +35,13 @@ from fencepost_tool_gateway.app import make_app
 from fencepost_tool_gateway.catalog import Catalogs
 from fencepost_tool_gateway.egress import Egress
 from fencepost_tool_gateway.gateway import Gateway
+from fencepost_tool_gateway.outside import drained
+from fencepost_tool_gateway.secrets import LocalSecrets
 from fencepost_tool_gateway.world import OutsideWorld, outside_world
 
 from tests.support.eventually import eventually
 from tests.support.fixed_secrets import FixedSecrets
-from tests.support.lives import MODULE, OWNER, TENANT, USER, Lives
+from tests.support.lives import OWNER, TENANT, USER, Lives
 
 SECRET = "test-service-secret-0123456789"
 KEYS = KeyRing("k1", {"k1": b"1" * 32})
@@ -80,8 +82,9 @@ class Served:
                 event_id=tx.ids.uuid7(),
             )  # fmt: skip
 
-    async def again(self, run_id: UUID, owner: str = OWNER, module: str = MODULE) -> Claim:
+    async def again(self, run_id: UUID, owner: str = OWNER, module: str | None = None) -> Claim:
         """The queued run, claimed anew."""
+        module = module or (await self.lives.run(run_id))["module"]
         found = await self.lives.claim(owner=owner, limit=64, versions=("g1",), module=module)
         return next(one for one in found if one.run.id == run_id)
 
@@ -209,9 +212,10 @@ async def serving(
     keys: KeyRing = KEYS,
     installed: bool = False,
     outside: OutsideWorld | None = None,
+    secrets: Path | None = None,
 ) -> AsyncIterator[Served]:
     """A gateway in this process, with the repository's modules and those of `dirs`."""
-    world = outside or outside_world(FixedSecrets(), Egress())
+    world = outside or outside_world(LocalSecrets(secrets) if secrets else FixedSecrets(), Egress())
     catalogs = Catalogs(
         [*module_dirs(None), *dirs], installed=installed, outside=world.executors, pinning=world.pinning
     )
@@ -224,6 +228,7 @@ async def serving(
         try:
             yield Served(lives, client, catalogs, gateway)
         finally:
+            await drained(gateway, 10.0)
             await catalogs.executor.close()
 
 
@@ -273,8 +278,12 @@ class Process:
 
 
 @asynccontextmanager
-async def process(lives: Lives, folder: Path, **more: str) -> AsyncIterator[Process]:
-    """A started gateway process and a client that speaks to it."""
+async def process(
+    lives: Lives, folder: Path, modules: Path | None = None, **more: str
+) -> AsyncIterator[Process]:
+    """A started gateway process and a client that speaks to it. modules: of the test's own."""
+    if modules is not None:
+        more["FENCEPOST_MODULES_DIR"] = str(modules)
     secret, keys, port = folder / "secret", folder / "keys.json", _free_port()
     secret.write_text(SECRET)
     keys.write_text(json.dumps({"active": "k1", "keys": {"k1": base64.b64encode(KEYS.keys["k1"]).decode()}}))
@@ -288,7 +297,8 @@ async def process(lives: Lives, folder: Path, **more: str) -> AsyncIterator[Proc
         "FENCEPOST_ALLOW_UNSAFE_DURABILITY": "true",
         **more,
     }
-    catalogs = Catalogs(module_dirs(None), installed=False)
+    world = outside_world(FixedSecrets(), Egress())
+    catalogs = Catalogs(module_dirs(modules), installed=False, outside=world.executors)
     catalogs.load()
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=20.0) as client:
         started = Process(Served(lives, client, catalogs, folder=folder), folder, environment)

@@ -132,12 +132,21 @@ class PreviewLine(Wire):
     value: str
 
 
+class Earlier(Wire):
+    """What another run of the same lineage did already, with the same tool and arguments."""
+
+    effect_key: str
+    run_id: UUID
+    at: datetime
+
+
 class Preview(Wire):
     """What a person reads before deciding, in the run's language; `text` is the whole in one paragraph."""
 
     title: str
     lines: tuple[PreviewLine, ...] = ()
     text: str
+    earlier: tuple[Earlier, ...] = ()
 
 
 class Attached(Wire):
@@ -234,9 +243,10 @@ class InProgress(Wire):
 
 
 class ActionRequest(Wire):
-    """Body of `/lookup` and `/cancel`."""
+    """Body of `/lookup` and `/cancel`. advance: ask the world what is due to be asked (the reconciler's)."""
 
     index: Index
+    advance: StrictBool = False
 
 
 class LookupAnswer(Wire):
@@ -268,3 +278,4 @@ class Problem(Wire):
     errors: tuple[dict[str, str], ...] = ()
     refusals: tuple[Refusal, ...] = ()
     retry_after_seconds: float | None = None
+    effect: dict[str, Any] | None = None  # of `reconcile`: {effect_key, run_id, state, attempts}

@@ -81,12 +81,14 @@ def check_commit(
     *,
     edited_hash: str | None,
     now: datetime,
+    repeats: bool = False,
 ) -> None:
     """May an attempt of this action be opened at `now`, read above all locks?
 
     Whether those who approved may still do so is `check_still_stands`; an approval by a grant is judged with
     the grant. approval: the interrupt locked, None when the action names none. edited_hash: hash of the
-    arguments that the decision carries, None when it carries none. Raises Conflict withdrawn, rejected,
+    arguments that the decision carries, None when it carries none. repeats: an attempt was opened before, so
+    the token is spent; everything else counts as for the first. Raises Conflict withdrawn, rejected,
     approval_expired, token_spent, token_expired or not_approved.
     """
     if action.status is ActionStatus.WITHDRAWN:
@@ -95,13 +97,14 @@ def check_commit(
         raise Conflict("rejected", "a person said no")
     if action.status is ActionStatus.EXPIRED:
         raise Conflict("approval_expired", "nobody decided in time")
-    if action.token_spent_at is not None or action.status in (ActionStatus.COMMITTED, ActionStatus.FAILED):
+    is_spent = action.token_spent_at is not None and not repeats
+    if is_spent or action.status in (ActionStatus.COMMITTED, ActionStatus.FAILED):
         raise Conflict("token_spent", "this preparation was used before")
     if action.approval and action.grant_id is None:
         _check_approved(action, approval, edited_hash, now)
     if action.approval and action.status is not ActionStatus.APPROVED:
         raise Conflict("not_approved", "a person has to approve this first")
-    if action.token_expires_at <= now:
+    if action.token_expires_at <= now and (action.approval or not repeats):
         raise Conflict("token_expired", "this preparation is too old; prepare it again")
 
 

@@ -121,6 +121,14 @@ FAILPOINTS: Final[Mapping[str, Failpoint]] = _table([
     ("gateway.business.before_commit", "business row, completion and event are one transaction"),
     ("gateway.state.after_write", "what a result writes to the state is in its completing transaction"),
     ("gateway.business.after_commit", "done, the worker has no answer: a repeat returns the stored result"),
+    ("gateway.send.before_start", "started and not committed: nothing is sent, nothing remains"),
+    ("gateway.send.after_start", "started is committed, nothing was sent: nobody can know that any more"),
+    ("gateway.send.after_answer", "the other side did it, and only this process knew"),
+    ("gateway.send.before_commit", "attempt, effect, action and event are one transaction"),
+    ("gateway.send.after_commit", "recorded, the worker has no answer: a repeat returns the stored result"),
+    ("gateway.look_up.after_answer", "looked up and not recorded: looked up again"),
+    ("gateway.look_up.before_commit", "what a look-up said is stored with its wake-up or not at all"),
+    ("gateway.look_up.after_commit", "recorded: not looked up again"),
     ("reconciler.relay.before_publish", "rows are leased, nothing is sent: another relay takes them"),
     ("reconciler.relay.after_publish", "sent, not marked: sent again, and the claim drops the stale hint"),
     ("reconciler.relay.after_mark", "sent and marked: nothing is left to do"),
@@ -146,6 +154,8 @@ FAILPOINTS: Final[Mapping[str, Failpoint]] = _table([
     ("reconciler.settle_effects.after_commit", "unknown: not timed out again"),
     ("reconciler.scan_artifacts.before_commit", "found lost and not told: found again by the next scan"),
     ("reconciler.scan_artifacts.after_commit", "told: not told again"),
+    ("reconciler.look_up.before_ask", "due and not asked: asked by the next round"),
+    ("reconciler.look_up.after_answer", "the gateway wrote it down: nothing is left to do"),
 ])  # fmt: skip
 
 

@@ -192,6 +192,8 @@ class ReconcilerSettings(LeaseSettings, WakeSettings, ArtifactSettings):
     # worker's restart, every restart asks.
     unserved_seconds: float = 60.0
     unserved_in_rollout_seconds: float = 600.0
+    gateway_url: str = "http://127.0.0.1:8081"
+    service_secret_file: Path | None = None  # absent: nothing unknown is looked up, a person has to
 
 
 Settings = TypeVar("Settings", bound=CommonSettings)

@@ -14,7 +14,7 @@ from uuid import UUID
 import rfc8785
 from fencepost_domain.action import Action
 from fencepost_domain.effect import check_effect_transition, effect_key
-from fencepost_domain.vocabulary import AttemptState, EffectState
+from fencepost_domain.vocabulary import AttemptState, EffectClass, EffectState
 from sqlalchemy import RowMapping
 
 from fencepost_store.transaction import Tx
@@ -27,6 +27,7 @@ class Effect:
     key: str
     n: int
     tool: str
+    effect_class: EffectClass
     state: EffectState
     result: Any
     result_invalid: bool
@@ -57,6 +58,7 @@ def _to_effect(row: RowMapping) -> Effect:
         key=row["effect_key"],
         n=row["n"],
         tool=row["tool"],
+        effect_class=EffectClass(row["class"]),
         state=EffectState(row["state"]),
         result=row["result"],
         result_invalid=row["result_invalid"],

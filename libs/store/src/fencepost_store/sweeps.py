@@ -174,6 +174,20 @@ async def time_out_attempt(tx: Tx, overdue: OverdueAttempt) -> Mapping[str, Any]
     return dict(effect) if effect is not None and ended is not None else None
 
 
+@dataclass(frozen=True, slots=True)
+class DueEffect:
+    """An effect whose outcome isn't known and may be asked about now."""
+
+    run_id: UUID
+    index: int
+
+
+async def find_due_effects(tx: Tx, batch: int, but: Sequence[str] = ()) -> list[DueEffect]:
+    """but: keys of those that could not be asked a moment ago."""
+    rows = await tx.rows("find_due_effects", batch=batch, but=list(but))
+    return [DueEffect(row["run_id"], row["index"]) for row in rows]
+
+
 async def time_out_model_calls(tx: Tx, batch: int) -> int:
     return len(await tx.rows("time_out_model_calls", batch=batch))
 

@@ -16,10 +16,12 @@ from typing import Final
 from fencepost_domain.ports import Clock, Ids
 from fencepost_runtime.artifacts import ArtifactStore, open_artifacts
 from fencepost_runtime.health import Check, loop_check, serve_health
+from fencepost_runtime.keys import load_secret
 from fencepost_runtime.lifecycle import run_service, run_until_stopped
 from fencepost_runtime.logging import get_logger, set_up_logging
 from fencepost_runtime.loop import LoopStatus, RunOnce, run_every
 from fencepost_runtime.secret_sources import make_secrets
+from fencepost_runtime.secrets import register_secret
 from fencepost_runtime.settings import ReconcilerSettings, load_settings
 from fencepost_runtime.system import SystemClock, SystemIds
 from fencepost_runtime.telemetry import set_up_telemetry
@@ -38,6 +40,7 @@ from fencepost_reconciler.loops import (
     expire_interrupts,
     expire_leases,
     fire_reminders,
+    look_up_effects,
     paused_until,
     prune,
     relay_outbox,
@@ -98,6 +101,11 @@ def make_loops(
             "expire_interrupts", expire_interrupts.ExpireInterrupts(store).run_once, expire_interrupts.EVERY
         ),
         Loop("settle_effects", settle_effects.SettleEffects(store).run_once, settle_effects.EVERY),
+        Loop(
+            "look_up_effects",
+            look_up_effects.LookUpEffects(store, make_asker(settings), clock).run_once,
+            look_up_effects.EVERY,
+        ),
         Loop("paused_until", paused_until.PausedUntil(store).run_once, paused_until.EVERY),
         Loop("worker_versions", versions.run_once, worker_versions.EVERY, False),
         Loop("verify_chain", verify_chain.VerifyChain(store).run_once, verify_chain.EVERY, False),
@@ -145,6 +153,15 @@ async def _hear(ear: BellEar, stop: asyncio.Event) -> None:
     listening.cancel()
     with suppress(asyncio.CancelledError):
         await listening
+
+
+def make_asker(settings: ReconcilerSettings) -> look_up_effects.Asker | None:
+    """None without the mesh's secret: then unknown effects wait for an operator."""
+    if settings.service_secret_file is None:
+        return None
+    secret = load_secret(settings.service_secret_file)
+    register_secret(secret)
+    return look_up_effects.Asker(settings.gateway_url, secret)
 
 
 def _store(settings: ReconcilerSettings, ids: Ids, ear: BellEar) -> Store:

@@ -20,6 +20,7 @@ from fencepost_store.transaction import Tx
 
 from fencepost_tool_gateway import tokens
 from fencepost_tool_gateway.gateway import Gateway
+from fencepost_tool_gateway.lineage import done_before, shown
 from fencepost_tool_gateway.planned import Planned
 from fencepost_tool_gateway.remembered import take_grant
 
@@ -37,8 +38,10 @@ async def new_action(gateway: Gateway, tx: Tx, run: Run, around: Surroundings, o
     if call.edited_by is not None:
         approval, approved = await _edited(tx, run, around, policy, one, call.edited_by)
         editor = approval.resolved_by
-    grant = await take_grant(tx, run, around, policy, one) if call.edited_by is None else None
-    lives = policy.expires_in + AFTER_APPROVAL if tool.approval else FREE_LIVES
+    earlier = await done_before(tx, run, around, tool=tool.name, arguments_hash=one.accepted.hash)
+    asks = tool.approval or bool(earlier)
+    grant = await take_grant(tx, run, around, policy, one) if call.edited_by is None and not earlier else None
+    lives = policy.expires_in + AFTER_APPROVAL if asks else FREE_LIVES
     action = Action(
         run_id=run.id,
         index=call.index,
@@ -52,9 +55,9 @@ async def new_action(gateway: Gateway, tx: Tx, run: Run, around: Surroundings, o
         author=editor or run.user_id,
         risk=tool.risk,
         effect_class=tool.effect_class,
-        approval=tool.approval,
+        approval=asks,
         status=ActionStatus.APPROVED if approved or grant else ActionStatus.PREPARED,
-        preview=_values(plan.preview),
+        preview=shown(_values(plan.preview), earlier, run.locale),
         change=_values(plan.change.model_copy(update={"attachments": one.attached})),
         precondition=one.precondition,
         token_id=tx.ids.uuid7(),

@@ -6,6 +6,7 @@ itself (gone, locked too long, to be retried) is no failure of the tool and goes
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Final
 from uuid import UUID
 
@@ -13,6 +14,7 @@ from fencepost.authoring import PreconditionChanged, ToolRefused
 from fencepost_contracts import canonical
 from fencepost_contracts.tools import Tool
 from fencepost_domain.action import Action
+from fencepost_domain.effect import Heard, effect_key
 from fencepost_domain.errors import Conflict, FenceLost, Unavailable
 from fencepost_domain.vocabulary import EffectState
 from fencepost_runtime.failpoints import FailpointError
@@ -23,7 +25,7 @@ from fencepost_store.transaction import Tx
 from sqlalchemy.exc import DBAPIError
 
 from fencepost_tool_gateway.catalog import Compiled
-from fencepost_tool_gateway.executors.port import Call, Executor
+from fencepost_tool_gateway.executors.port import Call, Executor, Outside, Sending
 
 log = get_logger(__name__)
 CANCELED_BY_TIMEOUT: Final = "57014"  # the role's statement_timeout ended the tool's own statement
@@ -57,6 +59,27 @@ async def observe(executor: Executor, tx: Tx, bound: Compiled, call: Call) -> Ou
     async with Guarded():
         result = await executor.call(tx, call)
     return _checked(bound, call.tool, result)
+
+
+async def observe_outside(outside: Outside, bound: Compiled, call: Call) -> Outcome:
+    """The same of somebody else's server: nothing is changed there, so nothing is open meanwhile.
+
+    Raises ToolFailed.
+    """
+    key = effect_key(call.run.id, call.index)
+    seconds = call.tool.timeout_seconds
+    try:
+        request = outside.request(call, key)
+    except ToolRefused as error:
+        raise ToolFailed(error.code, error.detail) from None
+    try:
+        async with asyncio.timeout(seconds):
+            told = await outside.send(Sending(call.tool, key, request, 1, seconds))
+    except TimeoutError:
+        raise ToolFailed("timeout", "no answer in time") from None
+    if told.heard is not Heard.COMPLETED:
+        raise ToolFailed(told.code or "tool_failed", told.detail)
+    return _checked(bound, call.tool, told.result)
 
 
 def _checked(bound: Compiled, tool: Tool, result: Any) -> Outcome:

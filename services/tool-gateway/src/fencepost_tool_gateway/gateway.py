@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Final
@@ -9,10 +10,11 @@ from uuid import UUID
 
 from fencepost_domain.errors import FenceLost
 from fencepost_domain.fence import Fence, FenceKind
-from fencepost_domain.ports import Ids
+from fencepost_domain.ports import Clock, Ids
 from fencepost_domain.run import Run, check_fence
 from fencepost_domain.vocabulary import RunMode
 from fencepost_runtime.keys import KeyRing
+from fencepost_runtime.system import SystemClock
 from fencepost_store.actions import tenant_of_run
 from fencepost_store.runs import Locked
 from fencepost_store.transaction import Store
@@ -25,13 +27,18 @@ MOST_TENANTS: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """boot: this process's id, which its attempts carry. actor: how its events are signed."""
+    """boot: this process's id, which its attempts carry. actor: how its events are signed.
+
+    sending: what is on its way out; a stop waits for it.
+    """
 
     store: Store
     catalogs: Catalogs
     keys: KeyRing
     ids: Ids
     boot: str
+    clock: Clock = field(default_factory=SystemClock)
+    sending: set[asyncio.Task[None]] = field(default_factory=set)
     _tenants: OrderedDict[UUID, UUID] = field(default_factory=OrderedDict)
 
     @property

@@ -32,9 +32,11 @@ from fencepost_store.runs import lock_run
 from fencepost_store.transaction import Tx
 
 from fencepost_tool_gateway.conversation_state import hold_state, write_result
-from fencepost_tool_gateway.execute import ToolFailed, observe, run_local, tell_failure
+from fencepost_tool_gateway.execute import ToolFailed, observe, observe_outside, run_local, tell_failure
 from fencepost_tool_gateway.gateway import Gateway
-from fencepost_tool_gateway.judge import Authorised, authorise, look, to_answer
+from fencepost_tool_gateway.judge import SHORTEST_RETRY, Authorised, Unfinished, authorise, look, to_answer
+from fencepost_tool_gateway.lineage import check_lineage
+from fencepost_tool_gateway.outside import commit_first, go_on
 
 MOST_ACTIONS: Final = 10  # of a lineage, where its budget names no other number
 _STATUS: Final = {EffectState.COMPLETED: ActionStatus.COMMITTED, EffectState.FAILED: ActionStatus.FAILED}
@@ -58,12 +60,23 @@ async def commit(gateway: Gateway, fence: Fence, request: CommitRequest) -> Comm
     try:
         async with gateway.store.snapshot(tenant) as tx:
             may = await look(gateway, tx, fence, request)
-            if not isinstance(may, Authorised):
+            if isinstance(may, CommitAnswer | InProgress):
                 return may
             produce: Produce = local
-            if may.action.effect_class is EffectClass.NONE:
+            outside = executor.outside_of(may.call.tool) if isinstance(may, Authorised) else None
+            if (
+                isinstance(may, Authorised)
+                and may.action.effect_class is EffectClass.NONE
+                and outside is None
+            ):
                 produce = _given(await observe(executor, tx, may.bound, may.call))
+        if isinstance(may, Unfinished):
+            return await go_on(gateway, tenant, fence, request)
         await ahit("gateway.attempt.before_start")
+        if outside is not None and may.action.effect_class is not EffectClass.NONE:
+            return await commit_first(gateway, tenant, fence, request, _open)
+        if outside is not None:
+            produce = _given(await observe_outside(outside, may.bound, may.call))
         answer = await gateway.store.run(tenant, lambda tx: _attempt(gateway, tx, fence, request, produce))
     except ToolFailed as failed:
         tell_failure(failed, fence.run_id)
@@ -87,9 +100,13 @@ async def _attempt(
 ) -> CommitAnswer | InProgress:
     """The one transaction: everything is judged again on locked rows, then done, settled and told."""
     may = await authorise(gateway, tx, await lock_run(tx, fence.run_id), fence, request)
+    if isinstance(may, Unfinished):
+        return InProgress(retry_after_seconds=SHORTEST_RETRY)
     if not isinstance(may, Authorised):
         return may
-    await _open(gateway, tx, may)
+    action = may.action
+    request_made = canonical.dumps({"tool": action.tool, "arguments": json.loads(action.arguments)})
+    await _open(gateway, tx, may, request_made)
     await hold_state(tx, may.run, may.bound.words, may.action.tool, may.call.arguments)
     outcome = await produce(tx, may)
     await _settle(gateway, tx, fence, may, outcome)
@@ -97,15 +114,17 @@ async def _attempt(
     return to_answer(outcome, replayed=False)
 
 
-async def _open(gateway: Gateway, tx: Tx, may: Authorised) -> None:
+async def _open(gateway: Gateway, tx: Tx, may: Authorised, request: bytes) -> None:
+    """Effect and attempt 1 as `started`, with the exact request that is done."""
     action, around = may.action, may.around
+    await check_lineage(tx, may.run, around, action)
     await store.spend_token(tx, action)
     await store.count_action(tx, around.root_run_id, MOST_ACTIONS)
     await open_attempt(
         tx,
         action,
         root_run_id=around.root_run_id,
-        request=canonical.dumps({"tool": action.tool, "arguments": json.loads(action.arguments)}),
+        request=request,
         boot=gateway.boot,
         timeout_seconds=may.call.tool.timeout_seconds,
     )

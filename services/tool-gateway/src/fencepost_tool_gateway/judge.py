@@ -10,6 +10,7 @@ from uuid import UUID
 
 from fencepost_contracts.tools import CommitAnswer, CommitRequest, InProgress, ToolError
 from fencepost_domain.action import Action, Approval, check_commit
+from fencepost_domain.effect import EXTERNAL
 from fencepost_domain.errors import Conflict, NotFound
 from fencepost_domain.fence import Fence
 from fencepost_domain.recovery import check_gate
@@ -45,9 +46,16 @@ class Authorised:
     call: Call
 
 
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """An effect that left the house is in the ledger and isn't settled: `outside` knows how to go on."""
+
+    effect: Effect
+
+
 async def look(
     gateway: Gateway, tx: Tx, fence: Fence, request: CommitRequest
-) -> Authorised | CommitAnswer | InProgress:
+) -> Authorised | Unfinished | CommitAnswer | InProgress:
     """The answer as it would be now, in a snapshot; nothing is locked, nothing is promised."""
     looked = await store.look_at_run(tx, fence.run_id)
     stored = await _stored(tx, looked, request)
@@ -61,28 +69,45 @@ async def look(
 
 async def authorise(
     gateway: Gateway, tx: Tx, locked: Locked, fence: Fence, request: CommitRequest
-) -> Authorised | CommitAnswer | InProgress:
+) -> Authorised | Unfinished | CommitAnswer | InProgress:
     """The same on locked rows, in their order: run (held), interrupt or grant, action; then the time."""
     stored = await _stored(tx, locked, request)
     if stored is not None:
         return stored
-    run = check_start(locked, fence)
+    return await _under_locks(gateway, tx, check_start(locked, fence), fence, request, repeats=False)
+
+
+async def authorise_repeat(
+    gateway: Gateway, tx: Tx, locked: Locked, fence: Fence, request: CommitRequest
+) -> Authorised:
+    """May another attempt be opened? All that counts for the first, but for its spent token."""
+    return await _under_locks(gateway, tx, check_start(locked, fence), fence, request, repeats=True)
+
+
+async def _under_locks(
+    gateway: Gateway, tx: Tx, run: Run, fence: Fence, request: CommitRequest, *, repeats: bool
+) -> Authorised:
     seen = await _named(tx, run.id, request)
     approval = await store.lock_approval(tx, run.id, seen.interrupt_id) if seen.interrupt_id else None
-    if seen.grant_id is not None:
-        await grants.lock(
-            tx, seen.grant_id
-        )  # a revocation comes before this, or after the attempt was opened
+    if seen.grant_id is not None:  # a revocation comes before this, or after the attempt was opened
+        await grants.lock(tx, seen.grant_id)
     held = await store.lock_action(tx, run.id, request.index, request.n)
     if held is None:
         raise NotFound("action", f"{request.index}/{request.n}")
     action, now = held
     check_start(Locked(run, now), fence)  # the wait for the later locks counts too
-    return await _judged(gateway, tx, run, action, approval, now)
+    return await _judged(gateway, tx, run, action, approval, now, repeats=repeats)
 
 
 async def _judged(
-    gateway: Gateway, tx: Tx, run: Run, action: Action, approval: Approval | None, now: datetime
+    gateway: Gateway,
+    tx: Tx,
+    run: Run,
+    action: Action,
+    approval: Approval | None,
+    now: datetime,
+    *,
+    repeats: bool = False,
 ) -> Authorised:
     tokens.verify(gateway.keys, action, run.user_id)
     around = await store.surroundings(tx, run.id)
@@ -92,13 +117,16 @@ async def _judged(
         approval,
         edited_hash=edited_hash(approval, action.index),
         now=now,
+        repeats=repeats,
     )
     bound, call = await _call(gateway, tx, run, around, action, now)
     await check_today(tx, run, around, action, call.tool)
     return Authorised(run, action, around, bound, call)
 
 
-async def _stored(tx: Tx, looked: Locked, request: CommitRequest) -> CommitAnswer | InProgress | None:
+async def _stored(
+    tx: Tx, looked: Locked, request: CommitRequest
+) -> Unfinished | CommitAnswer | InProgress | None:
     """What the ledger says already; None when no attempt was opened. Asks for no fence: it only reads."""
     found = await look_at_effect(tx, looked.run.id, request.index)
     if found is None:
@@ -110,7 +138,9 @@ async def _stored(tx: Tx, looked: Locked, request: CommitRequest) -> CommitAnswe
     return _from_ledger(effect, now)
 
 
-def _from_ledger(effect: Effect, now: datetime) -> CommitAnswer | InProgress:
+def _from_ledger(effect: Effect, now: datetime) -> Unfinished | CommitAnswer | InProgress:
+    if effect.effect_class in EXTERNAL:
+        return Unfinished(effect)
     if effect.state in (EffectState.COMPLETED, EffectState.FAILED):
         outcome = Outcome(effect.state, effect.result, effect.error, effect.result_invalid)
         return to_answer(outcome, replayed=True)

@@ -27,10 +27,13 @@ from fencepost_store.transaction import Store
 from fencepost_tool_gateway.app import make_app
 from fencepost_tool_gateway.catalog import Catalogs
 from fencepost_tool_gateway.gateway import Gateway
+from fencepost_tool_gateway.outside import drained
 from fencepost_tool_gateway.world import make_outside
 
 log = get_logger(__name__)
 RELOAD_EVERY: Final = timedelta(seconds=2)  # how soon a changed contract is published
+
+STOP_SECONDS: Final = 10.0  # what is being sent may still end by itself; then its outcome is unknown
 
 
 class UnsafeDurability(FencepostError):
@@ -88,6 +91,8 @@ async def serve(settings: GatewaySettings, stop: asyncio.Event) -> None:
             run_every(lambda: catalogs.follow(store), RELOAD_EVERY, stop, "follow_pins", clock),
             run_every(lambda: catalogs.look(store), RELOAD_EVERY, stop, "look_at_sources", clock),
         )
+        if left := await drained(gateway, STOP_SECONDS):
+            log.warning("gateway.left_sending", attempts=left)
     finally:
         await catalogs.executor.close()
         await store.close()

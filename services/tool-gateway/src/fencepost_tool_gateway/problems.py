@@ -11,7 +11,7 @@ from typing import Final
 
 from fencepost_contracts.canonical import Fault
 from fencepost_contracts.tools import Problem, Refusal
-from fencepost_domain.errors import FencepostError, Invalid, NotFound, Unavailable
+from fencepost_domain.errors import Conflict, FencepostError, Invalid, NotFound, Unavailable
 from starlette.responses import Response
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -88,6 +88,7 @@ def problem(error: FencepostError, request_id: str) -> Problem:
         errors=errors,
         refusals=error.refusals if isinstance(error, CallsRefused) else (),
         retry_after_seconds=RETRY_SECONDS if status == 503 else None,
+        effect=dict(error.stored) if isinstance(error, Conflict) and error.stored else None,
     )
 
 

@@ -30,11 +30,11 @@ from fencepost_runtime.http import http_client
 from fencepost_runtime.logging import get_logger
 from pydantic import ValidationError
 
-from fencepost_worker.flow.step import GatewayConflict, GatewayRefused
+from fencepost_worker.flow.step import EffectInProgress, GatewayConflict, GatewayRefused
 
 TRIES: Final = 6
 WAIT_SECONDS: Final = (0.1, 0.2, 0.5, 1.0, 2.0)  # between tries; then the run is deferred and asks again
-LONGEST_PROGRESS_SECONDS: Final = 60.0  # an attempt in progress is waited for this long in one claim
+LONGEST_PROGRESS_SECONDS: Final = 10.0  # an attempt in progress is waited for this long in one claim
 REFUSED: Final = "calls_refused"
 
 log = get_logger(__name__)
@@ -89,7 +89,10 @@ class RunGateway:
         return _read(PrepareAnswer, response)
 
     async def commit(self, index: int, n: int, token_id: UUID) -> CommitAnswer:
-        """Waits for an attempt in progress. Raises GatewayConflict, FenceLost, Unavailable."""
+        """Waits a little for an attempt in progress.
+
+        Raises EffectInProgress, GatewayConflict, FenceLost, Unavailable.
+        """
         body = CommitRequest(index=index, n=n, token_id=token_id).model_dump(mode="json")
         waited = 0.0
         while True:
@@ -100,7 +103,7 @@ class RunGateway:
             pause = min(max(_read(InProgress, response).retry_after_seconds, 0.05), 5.0)
             waited += pause
             if waited > LONGEST_PROGRESS_SECONDS:
-                raise Unavailable("an attempt of this action is still in progress")
+                raise EffectInProgress(pause)
             await asyncio.sleep(pause)
 
     async def _post(self, path: str, body: dict[str, Any]) -> httpx.Response:
@@ -132,7 +135,9 @@ def _refusal(response: httpx.Response, fence: Fence) -> Exception:
     except (ValueError, AttributeError):
         return Unavailable(f"the tool-gateway answered HTTP {response.status_code} without a problem")
     if response.status_code == 409:
-        return FenceLost(fence.run_id, detail) if code == "fence_lost" else GatewayConflict(code, detail)
+        if code == "fence_lost":
+            return FenceLost(fence.run_id, detail)
+        return GatewayConflict(code, detail, problem.get("effect") or {})
     if response.status_code == 422 and code == REFUSED:
         return GatewayRefused([Refusal.model_validate(one) for one in problem.get("refusals", ())])
     return GatewayConflict(code or f"http_{response.status_code}", detail)

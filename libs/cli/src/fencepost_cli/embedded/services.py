@@ -98,7 +98,7 @@ class Plan:
         }
 
     def _reconciler(self) -> dict[str, str]:
-        return {"FENCEPOST_ANCHOR_KEY_FILE": str(self.identity.anchor_key)}
+        return {**self._worker(), "FENCEPOST_ANCHOR_KEY_FILE": str(self.identity.anchor_key)}
 
 
 def _inherited(name: str) -> bool:

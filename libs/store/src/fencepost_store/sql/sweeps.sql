@@ -149,11 +149,27 @@ WITH ended AS (
 )
 UPDATE agent.effects e
    SET state = 'unknown',
+       next_look_at = clock_timestamp(),
        updated_at = clock_timestamp()
   FROM ended
  WHERE e.effect_key = ended.effect_key
    AND e.state IN ('started', 'accepted')
 RETURNING e.effect_key;
+
+-- find_due_effects --
+-- Why: what isn't known and may be asked about now. Asked twice by two reconcilers it is read twice, no more.
+-- Locks: none.  Clock: database.
+-- Result: run and index of each. One that waits for its run's own repeat (no instant) is shown every 30 s.
+SELECT run_id, index
+  FROM agent.effects
+ WHERE state IN ('unknown', 'absent')
+   AND state IN ('started', 'accepted', 'unknown', 'absent', 'needs_human')
+   AND class IN ('external_idempotent', 'external_queryable', 'external_opaque')
+   AND (next_look_at <= statement_timestamp()
+        OR next_look_at IS NULL AND updated_at <= statement_timestamp() - interval '30 seconds')
+   AND effect_key <> ALL (CAST(:but AS text[]))
+ ORDER BY next_look_at
+ LIMIT :batch;
 
 -- time_out_model_calls --
 -- Why: a call past its end without an answer is unknown; a late answer is still kept and billed, never used.

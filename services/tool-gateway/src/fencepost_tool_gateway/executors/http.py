@@ -22,6 +22,7 @@ from fencepost_domain.effect import Heard, Seen
 from fencepost_runtime.http import http_client
 from fencepost_runtime.secrets import mask_registered
 
+from fencepost_tool_gateway.egress import EgressRefused
 from fencepost_tool_gateway.executors.http_request import build_lookup, build_request, resolved
 from fencepost_tool_gateway.executors.port import Call, Looked, Sending, Told
 from fencepost_tool_gateway.secrets import SecretMissing, Secrets
@@ -58,6 +59,8 @@ class HttpExecutor:
             status, headers, body = await self._exchange(stored, block.credential, sending.seconds)
         except SecretMissing as error:
             return Told(Heard.LATER, code=error.code, detail=f"the credential {error.name} is not there")
+        except EgressRefused as error:
+            return Told(Heard.REJECTED, code=error.code, detail=str(error))
         except NEVER_SENT as error:
             return Told(Heard.LATER, code="not_reached", detail=f"no connection: {type(error).__name__}")
         except TimeoutError:
@@ -75,7 +78,7 @@ class HttpExecutor:
         stored = build_lookup(block.lookup, sending.request, sending.key)
         try:
             status, _, body = await self._exchange(stored, block.credential, sending.seconds)
-        except (SecretMissing, TimeoutError, TooLarge, httpx.HTTPError) as error:
+        except (SecretMissing, EgressRefused, TimeoutError, TooLarge, httpx.HTTPError) as error:
             return Looked(Seen.UNSURE, detail=type(error).__name__)
         if status in block.lookup.absent:
             return Looked(Seen.ABSENT)

@@ -14,6 +14,7 @@ from fencepost_contracts.tools import PrepareCall, PreparedAction, Refusal
 from fencepost_domain.vocabulary import InterruptKind, Reason, Risk
 
 from fencepost_worker.flow.agent import exchange, tool_specs
+from fencepost_worker.flow.reconcile import settled
 from fencepost_worker.flow.state import (
     APPROVED,
     DONE,
@@ -238,7 +239,7 @@ async def commit(state: State, step: Step) -> Patch:
 
 async def _commit(action: Action, step: Step) -> tuple[Action, bool]:
     try:
-        answer = await step.commit(action["index"], action["n"], UUID(action["token_id"]))
+        answer = await settled(action, step)
     except GatewayConflict as error:
         if error.code in ANEW:
             anew = {key: value for key, value in action.items() if key != "edited_by"}

@@ -103,13 +103,28 @@ class GatewayRefused(FencepostError):
 
 
 class GatewayConflict(FencepostError):
-    """409: the action is in a state that excludes this. `code` is one of the contract's."""
+    """409: the action is in a state that excludes this. `code` is one of the contract's.
+
+    effect: of `reconcile`, whose outcome has to be settled first: {effect_key, run_id, state, attempts}.
+    """
 
     code = "conflict"
 
-    def __init__(self, code: str, detail: str) -> None:
+    def __init__(self, code: str, detail: str, effect: Mapping[str, Any] | None = None) -> None:
         self.code = code  # type: ignore[misc]  # finer than the class: the instance's word wins
+        self.effect = dict(effect or {})
         super().__init__(detail)
+
+
+class EffectInProgress(FencepostError):
+    """202 for longer than a claim waits: the run lets go and asks again later, at no cost of an attempt."""
+
+    code = "effect_in_progress"
+    retryable = True
+
+    def __init__(self, wait_seconds: float) -> None:
+        self.wait_seconds = wait_seconds
+        super().__init__("an effect of this run is being settled")
 
 
 class Gateway(Protocol):

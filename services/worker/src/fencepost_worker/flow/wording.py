@@ -86,6 +86,18 @@ def approval_question(previews: Sequence[Mapping[str, Any]], locale: str) -> str
     )
 
 
+def reconcile_question(preview: Mapping[str, Any], locale: str) -> str:
+    """What a person is asked when nobody can know but by looking at the other side."""
+    text = str(preview.get("text") or "").strip()
+    return pick(
+        (
+            f"{text}\n这一步可能已经做了，也可能没有。请到对方系统核对后说明结果。",
+            f"{text}\nThis may have happened or not. Please check with the other side and say what happened.",
+        ),
+        locale,
+    )
+
+
 def done_text(actions: Sequence[Mapping[str, Any]], locale: str) -> str:
     """What happened to each action, from its stored result."""
     return "\n".join(line for line in (_line(action, locale) for action in actions) if line)

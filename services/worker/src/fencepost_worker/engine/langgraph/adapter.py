@@ -34,7 +34,7 @@ from fencepost_worker.engine.port import (
     Task,
 )
 from fencepost_worker.flow.state import FRESH, State
-from fencepost_worker.flow.step import NodeFunction, Question
+from fencepost_worker.flow.step import EffectInProgress, NodeFunction, Question
 from fencepost_worker.models.port import ModelFailed
 
 if TYPE_CHECKING:
@@ -176,6 +176,8 @@ def outcome_of(error: Exception) -> Outcome:
             if error.retryable:
                 return Deferred(error.code, error.detail, error.retry_after)
             return Broken(Reason.MODEL_FAILED, error.code, error.detail)
+        case EffectInProgress():
+            return Deferred(error.code, str(error), error.wait_seconds, counts=False)
         case FencepostError(retryable=True):
             return Deferred(error.code, str(error))
         case _:
