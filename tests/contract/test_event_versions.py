@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import pytest
 from fencepost_contracts.events import check
-from fencepost_contracts.evidence.folds import VIEWS
 from fencepost_contracts.evidence.log import read_event
 from fencepost_contracts.evidence.upcast import STEPS, NewerEvent, current_version, upcast
+from fencepost_contracts.evidence.views import VIEWS
 from fencepost_domain.vocabulary import EVENT_VERSIONS, Ev
 
 from tests.unit.evidence.logs import AT

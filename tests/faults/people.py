@@ -15,7 +15,7 @@ from uuid import uuid4
 from fencepost.aio import AsyncClient
 from fencepost.client import TERMINAL, is_settled
 from fencepost.errors import ApiError, Unreachable
-from fencepost.requests import run_verb
+from fencepost.requests import derive, run_verb
 from fencepost.views import View
 
 from tests.faults.mesh import PATIENCE, Mesh
@@ -154,6 +154,12 @@ class Person:
         except ApiError as error:
             if error.code != "run_finished":
                 raise
+
+    async def derive(self, run: View, verb: str) -> View:
+        """retry, fork or simulations: asked again under its key, it is made once."""
+        key = str(uuid4())
+        made: View = await self._patiently(lambda: self.client.get(derive(run["id"], verb, {}, key)))
+        return made
 
     async def ends(self, run: View, status: str, reason: str | None = None) -> View:
         ended = await self._until(run, lambda view: view["status"] in TERMINAL, lambda _: True)

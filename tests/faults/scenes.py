@@ -216,6 +216,20 @@ async def scanned(mesh: Mesh, person: Person, point: str) -> None:
         artifact["id"],
     )
     assert await person.content(artifact) == b"whole"
+async def simulated(mesh: Mesh, person: Person, point: str) -> None:
+    """A run that ended is simulated: where that is cut off, it is made once and inherits once."""
+    run = await person.ask(REMIND.format(title="go home"))
+    await _go_home(person, run)
+    mesh.arm(point)
+    made = await person.derive(run, "simulations")
+    await person.ends(made, "succeeded")
+    rows = await mesh.sql(
+        "SELECT count(*), count(DISTINCT p.payload) FROM agent.run_events e JOIN agent.run_event_payloads p"
+        " USING (run_id, seq) WHERE e.run_id = %s AND e.type = 'fact.inherited'",
+        made["id"],
+    )
+    assert rows == [(3, 3)]
+    person.is_ready.set()
 
 
 async def _go_home(person: Person, run: View) -> None:
@@ -240,6 +254,9 @@ SCENES: Final[Mapping[str, Scene]] = {
     "api.artifact.before_response": uploaded,
     "reconciler.scan_artifacts.before_commit": scanned,
     "reconciler.scan_artifacts.after_commit": scanned,
+    "api.derive.before_commit": simulated,
+    "worker.inherit.before_commit": simulated,
+    "worker.inherit.after_commit": simulated,
     "worker.drain.before_commit": stopped_at_work,
     "worker.drain.after_commit": stopped_at_work,
     "worker.pause.before_commit": paused_at_work,

@@ -11,7 +11,7 @@ from uuid import UUID
 import psycopg
 import pytest
 from fencepost_contracts.evidence.bundle_check import BundleCheck, BundleReport
-from fencepost_contracts.evidence.folds import VIEWS
+from fencepost_contracts.evidence.views import VIEWS
 from fencepost_contracts.http_views import ReplayView
 from fencepost_domain.errors import Conflict
 from fencepost_domain.vocabulary import EffectClass

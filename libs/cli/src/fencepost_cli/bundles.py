@@ -10,9 +10,9 @@ from typing import Any
 
 from fencepost_contracts.evidence.anchors import Anchored, BadAnchors, read_anchors
 from fencepost_contracts.evidence.bundle_check import BundleCheck, BundleReport, Fault, VerifySignature
-from fencepost_contracts.evidence.folds import VIEWS
 from fencepost_contracts.evidence.log import until
 from fencepost_contracts.evidence.upcast import NewerEvent
+from fencepost_contracts.evidence.views import VIEWS
 from fencepost_runtime.keys import KeyFileError, load_key_ring
 from fencepost_runtime.signing import load_verifier
 

@@ -115,6 +115,14 @@ class FinalizationView(Wire):
     usage: dict[str, Any]
 
 
+class OriginView(Wire):
+    """The run this one was made from: `retry`, `fork` at a seq, or `simulation`."""
+
+    kind: str
+    run_id: UUID
+    at_seq: int | None
+
+
 class RunView(Wire):
     """A run as it is now."""
 
@@ -145,6 +153,7 @@ class RunView(Wire):
     bound: Bound
     recovery_checks: tuple[Any, ...]
     fork_points: tuple[int, ...]
+    origin: OriginView | None = None
     continues: UUID | None
     handoff: HandoffView | None
     degraded: tuple[Any, ...] = ()  # `{artifact_id, reason}`: files of the run that are lost

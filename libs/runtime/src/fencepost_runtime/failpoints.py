@@ -63,6 +63,7 @@ def _table(rows: Iterable[tuple[str, str]]) -> Mapping[str, Failpoint]:
 FAILPOINTS: Final[Mapping[str, Failpoint]] = _table([
     ("api.create.before_commit", "run, first event and outbox row are one transaction: none may remain"),
     ("api.create.before_response", "the run exists, the client doesn't know: it repeats under its key"),
+    ("api.derive.before_commit", "a retry, fork or simulation and all it was made with, or nothing"),
     ("api.resolve.before_commit", "a decision is stored with its wake-up or not at all"),
     ("api.resolve.before_response", "the decision is stored, the client repeats: the same one comes back"),
     ("api.cancel.before_commit", "nothing is stopped: the client asks again"),
@@ -95,6 +96,8 @@ FAILPOINTS: Final[Mapping[str, Failpoint]] = _table([
     ("worker.model.after_answer", "the answer was paid for: its ledger must save a second call"),
     ("worker.refusals.before_commit", "refused calls not yet told: the node runs again and tells them"),
     ("worker.refusals.after_commit", "told and not checkpointed: told once all the same"),
+    ("worker.inherit.before_commit", "a result of another run not yet inherited: the step runs again"),
+    ("worker.inherit.after_commit", "inherited and not checkpointed: inherited once all the same"),
     ("worker.checkpoint.before_commit", "the superstep ran but isn't recorded: it runs again"),
     ("worker.checkpoint.after_commit", "recorded but the answer is lost: found again by its id"),
     ("worker.prepare.after_answer", "prepared, unknown to the graph: prepared again, same key"),

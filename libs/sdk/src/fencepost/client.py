@@ -205,6 +205,32 @@ class Runs:
             run = self.get(run_id)
         return run
 
+    def retry(self, run_id: object, *, idempotency_key: str) -> View:
+        """The same wish as a new run: asked, approved and done anew."""
+        return self._client.get(requests.derive(run_id, "retry", {}, idempotency_key))
+
+    def fork(self, run_id: object, at_seq: int, *, idempotency_key: str, **rest: Any) -> View:
+        """Go on from one of `fork_points` as another run. rest: definition, input."""
+        body = {"at_seq": at_seq, **_given(rest)}
+        return self._client.get(requests.derive(run_id, "fork", body, idempotency_key))
+
+    def simulate(self, run_id: object, *, idempotency_key: str, **substitutes: Any) -> View:
+        """The run again on frozen results. substitutes: model, prompt, graph, contract."""
+        body = {"substitutes": _given(substitutes)}
+        return self._client.get(requests.derive(run_id, "simulations", body, idempotency_key))
+
+    def simulate_last(self, module: str, last: int, *, idempotency_key: str, **substitutes: Any) -> View:
+        """The last finished real runs of a module; its report fills as they end."""
+        request = requests.simulate_last(module, last, _given(substitutes), idempotency_key)
+        return self._client.get(request)
+
+    def simulation(self, simulation_id: object) -> View:
+        return self._client.get(requests.get_simulation(simulation_id))
+
+    def difference(self, run_id: object) -> View:
+        """How the path of a retry, fork or simulation differs from its origin's."""
+        return self._client.get(requests.run_difference(run_id))
+
     def export(self, run_id: object) -> Iterator[bytes]:
         """The run's bundle in parts, as it arrives. Raises Unreachable when it is cut."""
         return self._client.download(requests.run_export(run_id))

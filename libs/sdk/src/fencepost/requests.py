@@ -98,6 +98,24 @@ def conversation(conversation_id: object, part: str = "", **params: Any) -> Requ
     return Request("GET", f"/v1/conversations/{_id(conversation_id)}{part}", params=given)
 
 
+def derive(run_id: object, verb: str, body: Mapping[str, Any], key: str) -> Request:
+    """verb: retry, fork or simulations."""
+    return Request("POST", f"/v1/runs/{_id(run_id)}/{verb}", body, key=key)
+
+
+def run_difference(run_id: object) -> Request:
+    return Request("GET", f"/v1/runs/{_id(run_id)}/difference")
+
+
+def simulate_last(module: str, last: int, substitutes: Mapping[str, Any], key: str) -> Request:
+    body = {"module": module, "last": last, "substitutes": dict(substitutes)}
+    return Request("POST", "/v1/simulations", body, key=key)
+
+
+def get_simulation(simulation_id: object) -> Request:
+    return Request("GET", f"/v1/simulations/{_id(simulation_id)}")
+
+
 def run_export(run_id: object) -> Request:
     return Request("GET", f"/v1/runs/{_id(run_id)}/export")
 

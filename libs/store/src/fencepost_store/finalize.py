@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -44,10 +46,19 @@ def _simulated(decision: Decision) -> dict[str, Any]:
     f = decision.finalization
     assert f is not None
     if f.code == DIVERGED:
-        return {"outcome": "diverged", "text": None, "wanted": loggable(f.evidence)}
+        return {"outcome": "diverged", "text": None, "wanted": _wanted(f.evidence)}
     if f.reason in (Reason.USER_CANCELLED, Reason.DEADLINE_EXCEEDED):
         return {"outcome": "stopped", "text": None}
     return {"outcome": "completed", "text": storable(decision.message.text) if decision.message else None}
+
+
+def _wanted(evidence: Mapping[str, Any]) -> dict[str, Any]:
+    """What the simulation looked for, as the engine told it."""
+    try:
+        found = json.loads(str(evidence.get("detail", "")))
+    except ValueError:
+        found = {"detail": str(evidence.get("detail", ""))}
+    return dict(loggable(found)) if isinstance(found, Mapping) else {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,13 +32,12 @@ class Origin:
     """The run another one is made from.
 
     kind: `retry`, `fork` or `simulation`. at_seq: how far its log is inherited; None: not at all,
-    or whole. root_run_id: of the lineage, whose budget is shared; a simulation's own. reference_at: the
-    instant the words mean; None for now. bound: versions to go on with; None to be bound at the first claim.
+    or whole. reference_at: the instant the words mean; None for now. bound: graph, manifest
+    and catalog to go on with; None to be bound at the first claim.
     """
 
     kind: str
     run_id: UUID
-    root_run_id: UUID
     at_seq: int | None = None
     substitutes: Mapping[str, Any] = field(default_factory=dict)
     reference_at: datetime | None = None
@@ -149,7 +148,12 @@ async def create_run(tx: Tx, new: NewRun) -> Created:
     """
     await tx.execute(
         "ensure_conversation",
-        {"id": new.conversation_id, "tenant_id": new.tenant_id, "user_id": new.user_id},
+        {
+            "id": new.conversation_id,
+            "tenant_id": new.tenant_id,
+            "user_id": new.user_id,
+            "purpose": "simulation" if new.mode is RunMode.SIMULATION else "chat",
+        },
     )
     conversation = await tx.row("conversation_of_user", id=new.conversation_id, user_id=new.user_id)
     if conversation is None:
@@ -218,6 +222,23 @@ def _run_params(new: NewRun) -> dict[str, Any]:
         "traceparent": new.traceparent,
         "continues": new.continues,
         "root": new.root_run_id or new.id,
+        **_origin_params(new.origin),
+    }
+
+
+def _origin_params(origin: Origin | None) -> dict[str, Any]:
+    bound = origin.bound if origin and origin.bound else ("", None, None)
+    return {
+        "origin_run_id": origin.run_id if origin else None,
+        "origin_kind": origin.kind if origin else None,
+        "origin_seq": origin.at_seq if origin else None,
+        "substitutes": as_json(origin.substitutes) if origin else None,
+        "reference_at": origin.reference_at if origin else None,
+        "simulation_id": origin.simulation_id if origin else None,
+        "rerouted": origin.rerouted if origin else False,
+        "graph_version": bound[0],
+        "manifest_fp": bound[1],
+        "catalog_fp": bound[2],
     }
 
 

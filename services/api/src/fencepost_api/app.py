@@ -29,6 +29,7 @@ from fencepost_api.routes import (
     handoff,
     interrupts,
     life,
+    lineage,
     pins,
     runs,
     service,
@@ -40,6 +41,7 @@ VERSION: Final = "1"
 PARTS: Final = (
     runs,
     evidence,
+    lineage,
     handoff,
     admin,
     interrupts,

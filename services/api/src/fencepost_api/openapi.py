@@ -15,6 +15,12 @@ from fencepost_contracts.http import (
     TicketRequest,
 )
 from fencepost_contracts.http_admin import HandoffRequest, RepairRequest
+from fencepost_contracts.http_evidence import (
+    ForkRequest,
+    RetryRequest,
+    SimulationRequest,
+    SimulationsRequest,
+)
 from fencepost_contracts.http_pins import PinDecision
 from fencepost_contracts.http_views import Problem
 from pydantic import BaseModel
@@ -23,7 +29,7 @@ from fencepost_api.problems import MEDIA_TYPE, PROBLEMS
 
 _REQUESTS: Final = (
     RunRequest, StopRequest, ResolutionRequest, SettingsPatch, TicketRequest, IntentRequest, PinDecision,
-    HandoffRequest, RepairRequest, Problem,
+    HandoffRequest, RepairRequest, RetryRequest, ForkRequest, SimulationRequest, SimulationsRequest, Problem,
 )  # fmt: skip
 _REFS: Final = "#/components/schemas/{model}"
 _TEXT: Final = {"type": "string"}

@@ -54,6 +54,7 @@ PROBLEMS: Final[Mapping[str, tuple[int, str]]] = {
     "run_not_finished": (409, "The run has not ended yet"),
     "run_not_started": (409, "The run has not been started yet"),
     "not_a_fork_point": (409, "The run can't be forked there"),
+    "no_origin": (409, "The run was not made from another one"),
     "simulation": (409, "A simulation may not touch the world"),
     "event_too_new": (409, "The log was written by a newer release"),
     "run_cancelling": (409, "The run is being stopped"),

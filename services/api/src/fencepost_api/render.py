@@ -31,10 +31,12 @@ _FINALIZATION: Final = (
 _RUN: Final = (
     "id", "status", "waiting_on", "module", "mode", "user_id", "conversation_id", "metadata", "attempt",
     "pause_asked", "created_at", "started_at", "finished_at", "deadline_at", "event_seq", "input", "output",
+    "origin",
 )  # fmt: skip
 _NOT_YET: Final = (
     "waiting_on", "started_at", "finished_at", "output", "interrupt", "actions", "artifacts", "graph",
     "manifest_fp", "catalog_fp", "recovery_checks", "finalization", "handoff",
+    "fork_points", "origin",
 )  # fmt: skip
 _TIMES: Final = frozenset(
     {"at", "opened_at", "expires_at", "resolved_at", "created_at", "started_at", "finished_at", "deadline_at",
@@ -79,7 +81,7 @@ def run(row: Row) -> dict[str, Any]:
         "usage": {**usage, "cost": {"value": usage["cost"], "currency": COST_CURRENCY}},
         "bound": {"graph": row["graph"], "manifest": row["manifest_fp"], "catalog": row["catalog_fp"]},
         "recovery_checks": row["recovery_checks"] or [],
-        "fork_points": [],
+        "fork_points": row["fork_points"] or [],
         "continues": row["continues"],
         "handoff": package(row),
         "finalization": finalization(ended) if ended else None,

@@ -6,22 +6,35 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fencepost_contracts.graphs import Manifest
 from fencepost_domain.errors import FenceLost, FencepostError
 from fencepost_domain.ports import Ids
+from fencepost_domain.vocabulary import RunMode
 from fencepost_runtime.failpoints import ahit
 from fencepost_runtime.logging import get_logger, log_context
+from fencepost_store.lineage import Inheritance, inheritance
 from fencepost_store.transaction import Store
 
 from fencepost_worker.binding import Binder, Bound
 from fencepost_worker.deltas import DeltaSender
 from fencepost_worker.draining import Drain
-from fencepost_worker.engine.port import Broken, Deferred, Engine, Lost, Outcome, Task
+from fencepost_worker.engine.port import (
+    Broken,
+    Deferred,
+    Diverged,
+    Engine,
+    Lost,
+    Outcome,
+    Parked,
+    Rerouted,
+    Task,
+)
 from fencepost_worker.flow.step import Facts
 from fencepost_worker.gateway_client import GatewayClient
 from fencepost_worker.holding import Held, Holding, Leaving
+from fencepost_worker.inheriting import InheritingPorts
 from fencepost_worker.models.ledger import ModelLedger
 from fencepost_worker.models.port import Model
 from fencepost_worker.outcome import Recorder
@@ -49,6 +62,7 @@ class Executor:
     models: Models
     deltas: DeltaSender
     model_timeout_seconds: float
+    substitute: Callable[[str], Model | None] = lambda _: None  # another model by name, for simulations
 
     def start(self, held: Held) -> None:
         """Execute a held run in a task of its own; its slot is free again when the task ends."""
@@ -99,12 +113,39 @@ class Executor:
             return Deferred("model_not_served", missing or "", NOT_SERVED_SECONDS, counts=False)
         task = Task(facts_of(held, bound), held.fence, fresh=held.claim.run.progress == 0)
         try:
+            inherited = await self._inheritance(held)
+            if inherited is not None:
+                return await self._go_on_from(inherited, task, self._ports(held, bound, model))
             return await self.engine.execute(task, self._ports(held, bound, model))
         except FencepostError:
             raise
         except Exception as error:  # a fault of ours in the engine: the run is deferred, and the log says why
             log.exception("engine.failed")
             return Deferred("engine_failed", type(error).__name__)
+
+    async def _inheritance(self, held: Held) -> Inheritance | None:
+        """Asked for only where there may be one: a simulation, or a run in a lineage of another's."""
+        run = held.claim.run
+        if run.mode is RunMode.LIVE and held.claim.root_run_id == run.id:
+            return None
+        async with self.store.transaction() as tx:
+            return await inheritance(tx, run.id)
+
+    async def _go_on_from(self, inherited: Inheritance, task: Task, live: RunPorts) -> Outcome:
+        """A fork or a simulation. Questions that the log knows an answer to are answered on the spot."""
+        name = inherited.substitutes.get("model")
+        ports = InheritingPorts(live, inherited, self.substitute(name) if name else None)
+        reference = inherited.reference_at or task.facts.reference
+        task = replace(task, facts=replace(task.facts, reference=reference))
+        try:
+            outcome = await self.engine.execute(task, ports)
+            while isinstance(outcome, Parked) and await ports.answer_to(outcome.question) is not None:
+                outcome = await self.engine.execute(replace(task, fresh=False), ports)
+        except Diverged as diverged:
+            return diverged.ending()
+        if ports.simulated and isinstance(outcome, Rerouted):
+            return Diverged({"kind": "hand_over", "module": outcome.module}).ending()
+        return outcome
 
     def _ports(self, held: Held, bound: Bound, model: Model) -> RunPorts:
         gateway = self.gateway.of(held.fence, held.claim.traceparent, held.trusted)
@@ -118,6 +159,7 @@ class Executor:
             gateway,
             self.deltas,
             self.model_timeout_seconds,
+            bound.catalog,
         )
 
     async def _lost(self, held: Held, lost: Lost) -> None:

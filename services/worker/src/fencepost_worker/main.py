@@ -158,6 +158,7 @@ def _executor(settings: WorkerSettings, outside: Outside, holding: Holding, bind
         outside.served.model_of,
         outside.deltas,
         settings.model_timeout_seconds,
+        outside.served.substitute,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from fencepost_contracts.graphs import Manifest
-from fencepost_contracts.tools import CommitAnswer, PrepareAnswer, PrepareCall
+from fencepost_contracts.tools import Catalog, CommitAnswer, PrepareAnswer, PrepareCall
 from fencepost_domain.decision import Decision, NewEvent
 from fencepost_domain.errors import Conflict
 from fencepost_domain.fence import FenceKind
@@ -48,6 +48,8 @@ class RunPorts:
     gateway: RunGateway
     deltas: DeltaSender
     model_timeout_seconds: float
+    catalog: Catalog | None = None
+    model_name: str | None = None  # asked for instead of the manifest's, in a simulation
 
     async def boundary(self, node: str) -> None:
         """A safe place to leave: nothing of this node has begun."""
@@ -68,17 +70,7 @@ class RunPorts:
         message_id: str,
     ) -> Answer:
         await self.held.trusted()
-        role = self.manifest.roles[ROLE]
-        request = ModelRequest(
-            key,
-            ROLE,
-            role.model,
-            context,
-            tuple(messages),
-            tuple(tools),
-            role.output_tokens,
-            self.model_timeout_seconds,
-        )
+        role, request = self.manifest.roles[ROLE], self.request(key, context, messages, tools)
         run = self.held.claim.run
         writer = self.deltas.writer(run.id, run.tenant_id, message_id, self.held.fence.revision)
         said = RespondStream(writer.text)
@@ -101,6 +93,22 @@ class RunPorts:
         self.deltas.moved(run.id)
         await self.held.trusted()
         return answer
+
+    def request(
+        self, key: str, context: ModelContext, messages: Sequence[Message], tools: Sequence[ToolSpec]
+    ) -> ModelRequest:
+        """What the module's model is to be asked."""
+        role = self.manifest.roles[ROLE]
+        return ModelRequest(
+            key,
+            ROLE,
+            self.model_name or role.model,
+            context,
+            tuple(messages),
+            tuple(tools),
+            role.output_tokens,
+            self.model_timeout_seconds,
+        )
 
     async def history(self) -> tuple[Message, ...]:
         """What was said before; not looked for where only the request itself was said."""
@@ -128,7 +136,7 @@ class RunPorts:
     async def note_refusals(self, key: str, refusals: Sequence[Mapping[str, Any]]) -> None:
         """Append `tool.refused` events; ids are made of the key, so that a node run again adds none."""
         events = tuple(
-            NewEvent(_id_of(f"{key}:refused:{place}"), Ev.TOOL_REFUSED, _told(refusal), "worker")
+            NewEvent(id_of(f"{key}:refused:{place}"), Ev.TOOL_REFUSED, _told(refusal), "worker")
             for place, refusal in enumerate(refusals)
         )
         with suppress(Conflict):  # event_exists: this node noted them before it was interrupted
@@ -160,7 +168,7 @@ def _told(refusal: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _id_of(key: str) -> UUID:
+def id_of(key: str) -> UUID:
     """A stable id from a key: UUID version 8, made of its hash."""
     raw = bytearray(hashlib.sha256(key.encode()).digest()[:16])
     raw[6] = (raw[6] & 0x0F) | 0x80

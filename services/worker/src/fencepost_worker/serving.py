@@ -44,6 +44,18 @@ class Served:
         self._endpoint = self._endpoint or self._make_endpoint()
         return self._endpoint
 
+    def substitute(self, name: str) -> Model | None:
+        """Another model for a simulation: the offline one by name, any other at the configured endpoint."""
+        from fencepost_worker.models.offline import NAME
+
+        if name in ("offline", NAME):
+            self._offline = self._offline or self._make_offline()
+            return self._offline
+        if self._settings.model_url is None:
+            return None
+        self._endpoint = self._endpoint or self._make_endpoint()
+        return self._endpoint
+
     def _make_offline(self) -> Model:
         from fencepost_worker.models.offline import OfflineModel
 

@@ -167,7 +167,7 @@ SELECT 'run ' || r.id AS subject, r.status || ' with ' || m.messages || ' final 
   FROM agent.runs r
   CROSS JOIN LATERAL (SELECT count(*) AS messages FROM agent.messages m WHERE m.run_id = r.id AND m.author = 'assistant') AS m
   CROSS JOIN LATERAL (SELECT count(*) AS ends FROM agent.run_events v WHERE v.run_id = r.id AND v.type = 'run.finalized') AS e
- WHERE m.messages <> CASE WHEN r.finished_at IS NULL THEN 0 ELSE 1 END
+ WHERE m.messages <> CASE WHEN r.finished_at IS NULL OR r.mode = 'simulation' THEN 0 ELSE 1 END
     OR (e.ends <> CASE WHEN r.finished_at IS NULL THEN 0 ELSE 1 END
         AND EXISTS (SELECT FROM agent.run_events v WHERE v.run_id = r.id));
 

@@ -28,8 +28,8 @@ SELECT id, tenant_id, user_id, roles, module, mode, status, waiting_on, stop, pa
 -- Why: a conversation id may be a new one made by the client.
 -- Locks: none, or the new row.  Clock: database.
 -- Result: none; one that exists (also another's) stays as it is.
-INSERT INTO agent.conversations (id, tenant_id, user_id)
-VALUES (:id, :tenant_id, :user_id)
+INSERT INTO agent.conversations (id, tenant_id, user_id, purpose)
+VALUES (:id, :tenant_id, :user_id, :purpose)
 ON CONFLICT (id) DO NOTHING;
 
 -- conversation_of_user --
@@ -49,11 +49,14 @@ SELECT c.id,
 -- Result: the id, or no row when the key was used before.
 INSERT INTO agent.runs (id, tenant_id, user_id, roles, module, mode, conversation_id, root_run_id, input, locale, zone,
                         currency, metadata, budget, route, idempotency_key, request_hash, traceparent, priority,
-                        available_at, rank, deadline_at, created_at, continues_run_id)
+                        available_at, rank, deadline_at, created_at, continues_run_id, origin_run_id, origin_kind,
+                        origin_seq, substitutes, reference_at, simulation_id, rerouted, graph_version, manifest_fp, catalog_fp)
 SELECT :id, :tenant_id, :user_id, :roles, :module, :mode, :conversation_id, :root, CAST(:input AS jsonb), :locale, :zone,
        :currency, CAST(:metadata AS jsonb), CAST(:budget AS jsonb), :route, :key, :request_hash, :traceparent, :priority,
        n.now, n.now - make_interval(secs => :priority * 60.0),
-       coalesce(n.now + CAST(:deadline AS interval), 'infinity'), n.now, CAST(:continues AS uuid)
+       coalesce(n.now + CAST(:deadline AS interval), 'infinity'), n.now, CAST(:continues AS uuid),
+       CAST(:origin_run_id AS uuid), :origin_kind, :origin_seq, CAST(:substitutes AS jsonb), CAST(:reference_at AS timestamptz),
+       CAST(:simulation_id AS uuid), :rerouted, :graph_version, :manifest_fp, :catalog_fp
   FROM (SELECT clock_timestamp() AS now) AS n
 ON CONFLICT ON CONSTRAINT runs_one_per_idempotency_key DO NOTHING
 RETURNING id;
@@ -107,6 +110,7 @@ WITH run AS MATERIALIZED (
            title = CASE c.title WHEN '' THEN left(:text, 80) ELSE c.title END
       FROM run
      WHERE c.id = run.conversation_id
+       AND run.mode = 'live'
     RETURNING c.id, c.next_seq - 1 AS seq
 ), said AS (
     INSERT INTO agent.messages (id, conversation_id, seq, tenant_id, user_id, run_id, author, text)
@@ -116,6 +120,7 @@ WITH run AS MATERIALIZED (
     SELECT run.tenant_id, run.user_id, run.conversation_id, 'run.status',
            jsonb_build_object('run_id', run.id, 'status', run.status)
       FROM run
+     WHERE run.mode = 'live'
     UNION ALL
     SELECT run.tenant_id, run.user_id, run.conversation_id, 'message.created',
            jsonb_build_object('message_id', CAST(:message_id AS uuid), 'conversation_id', place.id, 'seq', place.seq,

@@ -13,6 +13,7 @@ WITH picked AS MATERIALIZED (
        AND (CAST(:conversation_id AS uuid) IS NULL OR r.conversation_id = CAST(:conversation_id AS uuid))
        AND (CAST(:created_after AS timestamptz) IS NULL OR r.created_at > CAST(:created_after AS timestamptz))
        AND (CAST(:metadata AS jsonb) IS NULL OR r.metadata @> CAST(:metadata AS jsonb))
+       AND (CAST(:run_id AS uuid) IS NOT NULL OR r.mode = 'live')
      ORDER BY r.id DESC
      LIMIT :limit
 )
@@ -65,6 +66,22 @@ SELECT r.id, r.tenant_id, r.status, r.waiting_on, r.module, r.mode, r.user_id, r
           FROM agent.run_events v
           JOIN agent.run_event_payloads p ON p.run_id = v.run_id AND p.seq = v.seq
          WHERE v.run_id = r.id AND v.type = 'recovery.checked') AS recovery_checks,
+       CASE WHEN r.origin_run_id IS NOT NULL
+            THEN jsonb_build_object('kind', r.origin_kind, 'run_id', r.origin_run_id, 'at_seq', r.origin_seq) END AS origin,
+       -- As evidence.frozen.fork_points folds it: where no attempt is open.
+       (SELECT jsonb_agg(v.seq ORDER BY v.seq)
+          FROM (SELECT e.seq, e.type, p.payload,
+                       sum(CASE e.type WHEN 'action.started' THEN 1 WHEN 'action.committed' THEN -1
+                                       WHEN 'action.failed' THEN -1 ELSE 0 END) OVER (ORDER BY e.seq) AS open
+                  FROM agent.run_events e
+                  JOIN agent.run_event_payloads p ON p.run_id = e.run_id AND p.seq = e.seq
+                 WHERE e.run_id = r.id
+                   AND e.type IN ('run.bound', 'model.called', 'interrupt.resolved', 'fact.inherited',
+                                  'action.started', 'action.committed', 'action.failed')) AS v
+         WHERE v.open <= 0
+           AND CASE v.type WHEN 'model.called' THEN convert_from(v.payload, 'UTF8')::jsonb @> '{"state": "settled", "late": false}'
+                           WHEN 'interrupt.resolved' THEN convert_from(v.payload, 'UTF8')::jsonb @> '{"kind": "input"}'
+                           ELSE v.type IN ('run.bound', 'action.committed', 'fact.inherited') END) AS fork_points,
        (SELECT to_jsonb(f) FROM agent.finalizations f WHERE f.run_id = r.id) AS finalization
   FROM picked r
  ORDER BY r.id DESC;

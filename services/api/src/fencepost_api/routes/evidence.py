@@ -9,9 +9,9 @@ from uuid import UUID
 
 from fastapi import APIRouter, Request
 from fencepost_contracts.evidence.bundle import MEDIA_TYPE, BundleWriter
-from fencepost_contracts.evidence.folds import READS, VIEWS
 from fencepost_contracts.evidence.log import LogEvent
 from fencepost_contracts.evidence.upcast import NewerEvent
+from fencepost_contracts.evidence.views import READS, VIEWS
 from fencepost_contracts.http_views import ReplayView
 from fencepost_domain.errors import Conflict
 from fencepost_store.evidence import bundle_lines, head_of, log_of

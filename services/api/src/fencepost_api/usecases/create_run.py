@@ -6,9 +6,6 @@ can be seen: who finds the same request in work waits for it, who sends another 
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -28,15 +25,14 @@ from fencepost_api.auth import Caller
 from fencepost_api.context import Api
 from fencepost_api.effective import check_zone, effective, lowered
 from fencepost_api.handoff import brief
-from fencepost_api.problems import RETRY_SECONDS, Refusal
 from fencepost_api.render import Row, fresh
 from fencepost_api.routing import check_module, choose_module
 from fencepost_api.texts import guess_locale, is_chinese
 from fencepost_api.usecases.handoff_run import to_continue
+from fencepost_api.usecases.once import InWork, claimed, fingerprint, once
 from fencepost_api.usecases.stop_run import stop_run
 
 ROUTE: Final = "POST /v1/runs"
-_LOOK_AGAIN: Final = 0.02  # seconds between two looks whether the first request has committed
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +41,6 @@ class Created:
 
     row: Row
     replayed: bool
-
-
-class _InWork(Exception):
-    """The same request is in work in another transaction."""
-
-
-def fingerprint(value: Any) -> str:
-    """Of a parsed request: key order and spaces don't count, every value does."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 async def create_run(
@@ -70,43 +56,25 @@ async def create_run(
     digest = fingerprint(raw)
     if request.on_busy == "cancel" and request.conversation_id is not None:
         await _make_room(api, caller, request.conversation_id, key)
-    give_up = api.clock.monotonic() + api.limits.twin_wait.total_seconds()
-    while True:
-        try:
-            created = await api.store.run(
-                caller.tenant_id, lambda tx: _create(api, tx, caller, request, key, digest, traceparent)
-            )
-        except _InWork:
-            if api.clock.monotonic() >= give_up:
-                raise Refusal(
-                    "request_in_progress",
-                    "Repeat it with the same key.",
-                    headers={"Retry-After": str(RETRY_SECONDS)},
-                ) from None
-            await asyncio.sleep(_LOOK_AGAIN)
-            continue
-        api.seen.keep((caller.tenant_id, caller.user_id), caller.roles)
-        await ahit("api.create.before_response")
-        api.runs.touch(created.row["id"])
-        return created
+    created = await once(api, caller, lambda tx: _create(api, tx, caller, request, key, digest, traceparent))
+    api.seen.keep((caller.tenant_id, caller.user_id), caller.roles)
+    await ahit("api.create.before_response")
+    api.runs.touch(created.row["id"])
+    return created
 
 
 async def _create(
     api: Api, tx: Tx, caller: Caller, request: RunRequest, key: str, digest: str, traceparent: str | None
 ) -> Created:
-    claim = await views.claim_key(tx, caller.user_id, ROUTE, key, digest)
-    if claim.run_id is not None and claim.request_hash == digest:
+    claim = await claimed(tx, caller.user_id, ROUTE, key, digest)
+    if claim is not None and claim.run_id is not None:
         return Created(await views.run(tx, claim.run_id), replayed=True)
-    if claim.same_free is False:
-        raise _InWork
-    if claim.run_id is not None or not claim.key_free:
-        raise Conflict("idempotency_key_reused", "this key was used for another request")
     new = await _new_run(api, tx, caller, request, key, digest, traceparent)
     if new.must_be_free:
         await views.hold_conversation(tx, new.conversation_id, caller.user_id)
     created = await store_run(tx, new)
     if created.replayed:
-        raise _InWork  # it was committed between look and claim: undo what was begun, and look again
+        raise InWork  # it was committed between look and claim: undo what was begun, and look again
     if api.seen.get((caller.tenant_id, caller.user_id)) != caller.roles:
         await settings_store.see_principal(tx, caller.user_id, caller.roles)
     row = fresh(new, await views.run_times(tx, new.id))

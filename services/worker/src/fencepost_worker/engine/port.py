@@ -7,6 +7,7 @@ and ends no run: it returns an Outcome, and `execute` makes it true. Two impleme
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -16,7 +17,7 @@ from fencepost_contracts.graphs import GraphDefinition
 from fencepost_contracts.tools import CommitAnswer, PrepareAnswer, PrepareCall
 from fencepost_domain.errors import FencepostError
 from fencepost_domain.fence import Fence
-from fencepost_domain.vocabulary import WaitingOn
+from fencepost_domain.vocabulary import Reason, WaitingOn
 from fencepost_store.checkpoints import NewCheckpoint
 
 from fencepost_worker.flow.state import State
@@ -108,6 +109,20 @@ class PauseAsked(FencepostError):
     """At a boundary: the run was asked to pause. Control flow, not a failure."""
 
     code = "pause_asked"
+
+
+class Diverged(FencepostError):
+    """A simulation left what is known. wanted: what neither the log nor a substitute could give it."""
+
+    code = "diverged"
+
+    def __init__(self, wanted: Mapping[str, Any]) -> None:
+        self.wanted = dict(wanted)
+        super().__init__(f"neither the log nor a substitute knows this {wanted.get('kind')}")
+
+    def ending(self) -> Broken:
+        """How the simulation ends: blocked by what isn't known, not failed by the model or a tool."""
+        return Broken(Reason.CONFLICT_UNRESOLVED, self.code, json.dumps(self.wanted, ensure_ascii=False))
 
 
 class Ports(Protocol):

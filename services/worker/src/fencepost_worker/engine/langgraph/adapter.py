@@ -23,6 +23,7 @@ from fencepost_worker.engine.langgraph.step import Context
 from fencepost_worker.engine.port import (
     Broken,
     Deferred,
+    Diverged,
     Finished,
     Lost,
     Outcome,
@@ -172,6 +173,8 @@ def outcome_of(error: Exception) -> Outcome:
             return Paused()
         case FenceLost():
             return Lost(str(error))
+        case Diverged():
+            return error.ending()
         case ModelFailed():
             if error.retryable:
                 return Deferred(error.code, error.detail, error.retry_after)

@@ -1,0 +1,130 @@
+"""The path a run took, and how two paths differ: what "what would v2 have done?" is answered with.
+
+A step is what the model chose, what a tool was called with and gave, what a person said, how it ended. Steps
+are compared by what they are, without ids, times and tokens.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import Any, Final
+
+from fencepost_domain.vocabulary import CallState, Ev
+
+from fencepost_contracts.evidence.frozen import kind_of
+from fencepost_contracts.evidence.log import LogEvent
+
+Step = dict[str, Any]
+_SIGHT: Final = (
+    "step",
+    "calls",
+    "text",
+    "tool",
+    "arguments",
+    "outcome",
+    "result",
+    "error",
+    "kind",
+    "resolution",
+)
+
+
+def trajectory(events: Iterable[LogEvent]) -> list[Step]:
+    """The steps, in order, each with its seq."""
+    steps: list[Step] = []
+    prepared: dict[tuple[int, int], Mapping[str, Any]] = {}
+    for event in events:
+        p = event.payload
+        if p is None:
+            if event.type in _TYPES:
+                steps.append({"seq": event.seq, "step": "erased", "kind": event.type})
+            continue
+        if event.type == Ev.ACTION_PREPARED:
+            prepared[p["index"], p["n"]] = p
+        step = _step(event, p, prepared)
+        if step is not None:
+            steps.append({"seq": event.seq, **step})
+    return steps
+
+
+def _step(event: LogEvent, p: Mapping[str, Any], prepared: Mapping[tuple[int, int], Any]) -> Step | None:
+    match event.type:
+        case Ev.MODEL_CALLED if p["state"] == CallState.SETTLED and not p["late"]:
+            return _chose(p.get("reply"))
+        case Ev.FACT_INHERITED:
+            return _of_fact(p)
+        case Ev.ACTION_COMMITTED | Ev.ACTION_FAILED | Ev.ACTION_UNKNOWN:  # a rejection is the person's answer
+            made = prepared.get((p["index"], p.get("n") or 1)) or {}
+            outcome = str(event.type).partition(".")[2]
+            return _acted(p["tool"], made.get("arguments"), outcome, p.get("result"), p.get("error"))
+        case Ev.INTERRUPT_RESOLVED:
+            return {"step": "answer", "kind": p["kind"], "resolution": p.get("resolution")}
+        case Ev.MESSAGE_COMPLETED:
+            return {"step": "message", "text": p.get("text")}
+        case Ev.SIMULATION_ENDED if p["outcome"] == "completed":
+            return {"step": "message", "text": p.get("text")}
+        case Ev.SIMULATION_ENDED:
+            return {"step": p["outcome"], "wanted": p.get("wanted")}
+        case Ev.RUN_FINALIZED:
+            return {"step": "end", "kind": f"{p['status']}/{p['reason']}"}
+    return None
+
+
+def _of_fact(p: Mapping[str, Any]) -> Step:
+    if p["kind"] == "model":
+        return _chose(p.get("reply"))
+    if p["kind"] == "answer":
+        kind = kind_of(str(p["place"]))
+        return {"step": "answer", "kind": kind, "resolution": p.get("resolution")}
+    outcome = "failed" if p.get("error") else "committed"
+    return _acted(p["tool"], p.get("arguments"), outcome, p.get("result"), p.get("error"))
+
+
+def _chose(reply: Mapping[str, Any] | None) -> Step:
+    """What the model chose: the calls without their ids, and its text."""
+    if reply is None:
+        return {"step": "model", "calls": None, "text": None}
+    calls = [{"name": c.get("name"), "arguments": c.get("arguments")} for c in reply.get("calls") or ()]
+    return {"step": "model", "calls": calls, "text": reply.get("text") or ""}
+
+
+def _acted(tool: str, arguments: Any, outcome: str, result: Any, error: Any) -> Step:
+    return {
+        "step": "action",
+        "tool": tool,
+        "arguments": arguments,
+        "outcome": outcome,
+        "result": result,
+        "error": error,
+    }
+
+
+_TYPES: Final = frozenset(
+    {str(Ev.MODEL_CALLED), str(Ev.FACT_INHERITED), str(Ev.ACTION_PREPARED), str(Ev.ACTION_COMMITTED),
+     str(Ev.ACTION_FAILED), str(Ev.ACTION_UNKNOWN), str(Ev.INTERRUPT_RESOLVED),
+     str(Ev.MESSAGE_COMPLETED), str(Ev.SIMULATION_ENDED), str(Ev.RUN_FINALIZED)}
+)  # fmt: skip
+
+
+def difference(before: Sequence[Step], after: Sequence[Step]) -> dict[str, Any]:
+    """`same`, or the `changes`: which steps stand instead of which. `first`: where the paths part."""
+    old, new = [_sight(one) for one in before], [_sight(one) for one in after]
+    changes = [
+        {"change": tag, "before": list(before[a:b]), "after": list(after[c:d])}
+        for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+        if tag != "equal"
+    ]
+    first = next((n for n, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), None)
+    if first is None and len(old) != len(new):
+        first = min(len(old), len(new))
+    return {"same": not changes, "first": first, "steps": [len(old), len(new)], "changes": changes}
+
+
+def _sight(step: Step) -> str:
+    """What two steps are compared by. An end that says the same in a simulation is the same end."""
+    return json.dumps({name: step.get(name) for name in _SIGHT}, sort_keys=True, default=str)
+
+
+READ: Final = _TYPES  # event types a trajectory is made of

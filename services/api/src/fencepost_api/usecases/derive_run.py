@@ -1,0 +1,217 @@
+"""Make a run from a run: live retry, fork, simulation (design 02 §6, §8). Three words, three meanings.
+
+A retry asks again: new answers, new approvals, the words meant now. A fork goes on from a point: what was
+answered and done up to it is fact, what follows is asked and approved again. A simulation touches nothing: it
+runs on frozen results, or on the substitutes it was given. Retry and fork share the lineage and its budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from fencepost_contracts.evidence.frozen import FORK_TYPES, fork_points
+from fencepost_contracts.http_evidence import ForkRequest, SimulationsRequest, Substitutes
+from fencepost_domain.errors import Conflict, Invalid
+from fencepost_domain.vocabulary import RunMode
+from fencepost_runtime.failpoints import ahit
+from fencepost_store import lineage, views
+from fencepost_store.evidence import log_of
+from fencepost_store.runs import NewRun, Origin
+from fencepost_store.transaction import Tx
+from sqlalchemy import RowMapping
+
+from fencepost_api.auth import Caller
+from fencepost_api.context import Api
+from fencepost_api.usecases.create_run import Created
+from fencepost_api.usecases.once import InWork, claimed, fingerprint, once
+
+NO_RUNS = "no finished real run of this module is yours to simulate"
+
+
+async def retry_run(api: Api, caller: Caller, run_id: UUID, raw: Any, key: str) -> Created:
+    """Raises NotFound, Conflict run_not_finished."""
+    caller.need("user", "operator", "admin")
+
+    async def origin(tx: Tx, source: RowMapping) -> tuple[Origin, dict[str, Any]]:
+        if source["finished_at"] is None:
+            raise Conflict("run_not_finished", "only a run that has ended can be retried: cancel it first")
+        return Origin("retry", run_id), {}
+
+    return await _derive(api, caller, run_id, "retry", raw, key, origin)
+
+
+async def fork_run(api: Api, caller: Caller, run_id: UUID, body: ForkRequest, raw: Any, key: str) -> Created:
+    """Raises NotFound, Conflict not_a_fork_point, Invalid for a definition nobody published."""
+    caller.need("user", "operator", "admin")
+
+    async def origin(tx: Tx, source: RowMapping) -> tuple[Origin, dict[str, Any]]:
+        points = fork_points(await log_of(tx, run_id, source["event_seq"], only=FORK_TYPES))
+        if body.at_seq not in points:
+            detail = "fork it at one of its fork_points" if points else "nobody has worked on it yet"
+            raise Conflict("not_a_fork_point", detail, {"fork_points": points})
+        graph = await _version(tx, "graph", body.definition, source["module"], "/definition")
+        bound = (graph or source["graph_version"], source["manifest_fp"], source["catalog_fp"])
+        return Origin(
+            "fork",
+            run_id,
+            at_seq=body.at_seq,
+            substitutes={"history_of": _history_of(source)},
+            reference_at=source["reference_at"],
+            bound=bound,
+            rerouted=source["rerouted"],
+        ), ({"input": _input(body)} if body.input else {})
+
+    return await _derive(api, caller, run_id, "fork", raw, key, origin)
+
+
+def _input(body: ForkRequest) -> dict[str, Any]:
+    assert body.input is not None
+    return body.input.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+
+
+def _history_of(source: RowMapping) -> str:
+    """The run before whose words the conversation is read: a fork of a fork reads what the first one read."""
+    return str((source["substitutes"] or {}).get("history_of") or source["id"])
+
+
+async def simulate_run(
+    api: Api, caller: Caller, run_id: UUID, substitutes: Substitutes, raw: Any, key: str
+) -> Created:
+    """Raises NotFound, Conflict run_not_started, Invalid for versions nobody published."""
+    caller.need("user", "operator", "admin")
+
+    async def origin(tx: Tx, source: RowMapping) -> tuple[Origin, dict[str, Any]]:
+        return await _simulated(tx, source, substitutes), {}
+
+    return await _derive(api, caller, run_id, "simulations", raw, key, origin)
+
+
+async def _simulated(
+    tx: Tx, source: RowMapping, given: Substitutes, simulation_id: UUID | None = None
+) -> Origin:
+    if not source["graph_version"]:
+        raise Conflict("run_not_started", "nobody has worked on it yet: there is nothing to simulate")
+    graph = await _version(tx, "graph", given.graph, source["module"], "/substitutes/graph")
+    contract = await _version(tx, "contract", given.contract, source["module"], "/substitutes/contract")
+    told = {**given.model_dump(exclude_none=True), "history_of": _history_of(source)}
+    return Origin(
+        "simulation",
+        source["id"],
+        substitutes=told,
+        reference_at=source["reference_at"],
+        bound=(graph or source["graph_version"], source["manifest_fp"], contract or source["catalog_fp"]),
+        simulation_id=simulation_id,
+        rerouted=source["rerouted"],
+    )
+
+
+async def _version(tx: Tx, kind: str, name: str | None, module: str, pointer: str) -> str | None:
+    if name is None:
+        return None
+    found = await lineage.find_version(tx, kind, name, module)
+    if found is None:
+        raise Invalid(pointer, f"no {kind} of this name is published", f"unknown_{kind}")
+    return found
+
+
+async def simulate_many(
+    api: Api, caller: Caller, body: SimulationsRequest, raw: Any, key: str
+) -> tuple[UUID, bool]:
+    """The id of a simulation over the last real runs, and whether the key had made it before."""
+    caller.need("user", "operator", "admin")
+    digest = fingerprint(raw)
+
+    async def work(tx: Tx) -> tuple[UUID, bool]:
+        simulation_id = api.ids.uuid7()
+        whose = None if caller.oversees else caller.user_id
+        wanted = await lineage.last_real_runs(tx, body.module, body.last, whose)
+        earlier = await lineage.keep_simulation(
+            tx,
+            simulation_id,
+            user_id=caller.user_id,
+            module=body.module,
+            substitutes=body.substitutes.model_dump(exclude_none=True),
+            runs=len(wanted),
+            key=key,
+            digest=digest,
+        )
+        if earlier is not None:
+            return earlier, True
+        if not wanted:
+            raise Invalid("/module", NO_RUNS, "no_runs")
+        for run_id in wanted:
+            source = await lineage.source_run(tx, run_id, whose)
+            origin = await _simulated(tx, source, body.substitutes, simulation_id)
+            route = f"POST /v1/simulations/{simulation_id}"
+            new = _new(api, caller, source, origin, {}, route, str(run_id), digest)
+            await lineage.create_derived(tx, new)
+        await ahit("api.derive.before_commit")
+        return simulation_id, False
+
+    return await once(api, caller, work)
+
+
+async def _derive(
+    api: Api, caller: Caller, run_id: UUID, verb: str, raw: Any, key: str, origin_of: Callable[..., Any]
+) -> Created:
+    digest, route = fingerprint(raw), f"POST /v1/runs/{run_id}/{verb}"
+
+    async def work(tx: Tx) -> Created:
+        source = await lineage.source_run(tx, run_id, None if caller.oversees else caller.user_id)
+        owner = caller.user_id if verb == "simulations" else source["user_id"]
+        named = route if owner == caller.user_id else f"{route} by {caller.user_id}"
+        stored = await claimed(tx, owner, named, key, digest)
+        if stored is not None and stored.run_id is not None:
+            return Created(await views.run(tx, stored.run_id), replayed=True)
+        origin, more = await origin_of(tx, source)
+        new = _new(api, caller, source, origin, more, named, key, digest)
+        if (await lineage.create_derived(tx, new)).replayed:
+            raise InWork
+        await ahit("api.derive.before_commit")
+        return Created(await views.run(tx, new.id), replayed=False)
+
+    created = await once(api, caller, work)
+    api.runs.touch(created.row["id"])
+    return created
+
+
+def _new(
+    api: Api,
+    caller: Caller,
+    source: RowMapping,
+    origin: Origin,
+    more: dict[str, Any],
+    route: str,
+    key: str,
+    digest: str,
+) -> NewRun:
+    """A retry and a fork act for the run's own user, whoever asks; a simulation is its asker's."""
+    simulated = origin.kind == "simulation"
+    mine = source["user_id"] == caller.user_id
+    user = caller.user_id if simulated else source["user_id"]
+    given = more.get("input") or source["input"]
+    return NewRun(
+        id=api.ids.uuid7(),
+        tenant_id=caller.tenant_id,
+        user_id=user,
+        roles=tuple(sorted(caller.roles))
+        if mine or simulated
+        else tuple(source["roles_today"] or source["roles"]),
+        module=source["module"],
+        conversation_id=api.ids.uuid7() if simulated else source["conversation_id"],
+        input=given,
+        locale=given.get("locale") or source["locale"],
+        zone=given.get("zone") or source["zone"],
+        currency=given.get("currency") or source["currency"],
+        route=route,
+        idempotency_key=key,
+        request_hash=digest,
+        metadata=source["metadata"],
+        budget=source["budget"],
+        mode=RunMode.SIMULATION if simulated else RunMode.LIVE,
+        root_run_id=None if simulated else source["root_run_id"],
+        origin=origin,
+        asked_by=caller.user_id,
+    )
