@@ -28,7 +28,7 @@ from fencepost_store.votes import Vote
 
 from fencepost_api.resolution import Resolution, check_edits
 from fencepost_api.usecases.asked import Asked, read_asked
-from fencepost_api.usecases.create_run import fingerprint
+from fencepost_api.usecases.once import fingerprint
 from fencepost_api.usecases.remember import check_remember, make_grant
 
 
