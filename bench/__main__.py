@@ -25,6 +25,7 @@ PARTS = {
     "f": ("part_f", "(f) claims and sweeps with full tables"),
     "g": ("part_g", "(g) open streams"),
     "h": ("part_h", "(h) creates a second; (i) memory and CPU of idle services, memory of runs in flight"),
+    "k": ("part_k", "(k) a run of 100,000 events: export, verify, diagnostic replay"),
     "j": ("part_j", "(j) peers on the same five steps"),
 }
 ALIASES = {"i": "h"}

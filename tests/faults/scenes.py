@@ -216,6 +216,8 @@ async def scanned(mesh: Mesh, person: Person, point: str) -> None:
         artifact["id"],
     )
     assert await person.content(artifact) == b"whole"
+
+
 async def simulated(mesh: Mesh, person: Person, point: str) -> None:
     """A run that ended is simulated: where that is cut off, it is made once and inherits once."""
     run = await person.ask(REMIND.format(title="go home"))

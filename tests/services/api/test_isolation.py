@@ -31,6 +31,7 @@ BY_ID: Final[dict[tuple[str, str], Any]] = {
     ("post", "/v1/runs/{run_id}/cancel"): {},
     ("post", "/v1/runs/{run_id}/pause"): {},
     ("post", "/v1/runs/{run_id}/resume"): {},
+    ("get", "/v1/simulations/{simulation_id}"): None,
     ("get", "/v1/interrupts/{interrupt_id}"): None,
     ("post", "/v1/interrupts/{interrupt_id}/resolution"): {"decision": "approve"},
     ("get", "/v1/conversations/{conversation_id}"): None,
@@ -61,6 +62,7 @@ NOBODYS: Final = frozenset(
         ("post", "/v1/intents/detect"),
         ("get", "/v1/feed"),
         ("post", "/v1/tickets"),
+        ("post", "/v1/simulations"),
         ("get", "/v1/admin/tool-pins"),  # of the platform: no tenant's
         ("post", "/v1/admin/tool-pins"),
     }
@@ -103,7 +105,15 @@ async def victim(served: Served, lives: Lives, tmp_path: Path) -> AsyncIterator[
         "VALUES (gen_random_uuid(), %s, %s, 'expense', 1234.5, 'USD', 'secret', '2026-03-04', 'k')",
         TENANT, USER,
     )  # fmt: skip
+    # A retry of itself, so that it has an origin; and a simulation.
+    await lives.sql("UPDATE agent.runs SET origin_kind = 'retry', origin_run_id = id")
+    [simulation] = await lives.sql(
+        "INSERT INTO agent.simulations (id, tenant_id, user_id, module, substitutes, runs, idempotency_key, "
+        "request_hash) VALUES (gen_random_uuid(), %s, %s, 'life', '{}', 0, 'k', '') RETURNING id",
+        TENANT, USER,
+    )  # fmt: skip
     ids = {
+        "simulation_id": str(simulation["id"]),
         "run_id": str(held.run.id),
         "interrupt_id": str(interrupt),
         "conversation_id": str(held.run.conversation_id),

@@ -23,8 +23,8 @@ from fencepost_api.context import Api
 from fencepost_api.render import Row
 from fencepost_api.resolution import read_resolution
 from fencepost_api.usecases.decide_approval import Ballot, Decider, decide_approval
-from fencepost_api.usecases.stop_run import stop
 from fencepost_api.usecases.once import fingerprint
+from fencepost_api.usecases.stop_run import stop
 
 
 @dataclass(frozen=True, slots=True)
