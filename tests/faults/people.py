@@ -170,6 +170,10 @@ class Person:
         self.endings[run["id"]] = said
         return ended
 
+    async def patiently(self, ask: Callable[[], Awaitable[View]]) -> View:
+        """For scenes of their own."""
+        return await self._patiently(ask)
+
     async def _patiently(self, ask: Callable[[], Awaitable[View]]) -> View:
         return await patiently(ask, self.patience)
 

@@ -15,6 +15,7 @@ from fencepost_runtime.failpoints import FAILPOINTS, Action, Failpoint
 
 from tests.faults.mesh import Mesh
 from tests.faults.people import REMIND, Person, patiently
+from tests.faults.scenes_approvals import by_a_link, remembered_and_revoked
 
 Scene = Callable[[Mesh, Person, str], Awaitable[None]]
 NODE: Final = "worker.node.before_start"
@@ -242,6 +243,17 @@ async def _go_home(person: Person, run: View) -> None:
 
 
 SCENES: Final[Mapping[str, Scene]] = {
+    **dict.fromkeys(
+        (
+            f"api.{verb}.before_{when}"
+            for verb in ("make_link", "use_link")
+            for when in ("commit", "response")
+        ),
+        by_a_link,
+    ),
+    **dict.fromkeys(
+        (f"api.revoke_grant.before_{when}" for when in ("commit", "response")), remembered_and_revoked
+    ),
     "api.repair.before_commit": released,
     "api.repair.before_response": released,
     "api.handoff.before_commit": given_away,

@@ -71,6 +71,25 @@ PLANTS: Mapping[str, Sequence[str]] = {
         " WHERE run_id = %(succeeded)s AND type = 'action.committed'"
     ],
     "i12_attempt_was_approved": ["UPDATE agent.actions SET decision = NULL WHERE run_id = %(succeeded)s"],
+    "i12_approval_is_stored": ["UPDATE agent.actions SET interrupt_id = NULL WHERE run_id = %(succeeded)s"],
+    "i12_votes_make_the_decision": [
+        "INSERT INTO agent.approval_votes (interrupt_id, voter, run_id, tenant_id, decision, resolution,"
+        " resolution_hash, key, roles) SELECT id, 'mallory', run_id, tenant_id, 'reject',"
+        """ '{"decisions": [{"index": 0, "decision": "reject"}]}', 'h', 'k', '{}' FROM agent.interrupts"""
+        " WHERE run_id = %(succeeded)s"
+    ],
+    "i13_grant_uses_within_limits": [
+        "INSERT INTO agent.grants (id, tenant_id, user_id, granted_by, granted_roles, interrupt_id, run_id,"
+        " index, module, tool, tool_version, catalog_fp, risk, effect_class, uses, expires_at)"
+        " SELECT gen_random_uuid(), tenant_id, user_id, user_id, '{}', id, run_id, 0, 'life', 'life.x', '1',"
+        " 'f', 'medium', 'local', 1, now() + interval '1 day' FROM agent.interrupts"
+        " WHERE run_id = %(succeeded)s"
+    ],
+    "i13_link_decided_once": [
+        "INSERT INTO agent.approval_links (id, tenant_id, interrupt_id, run_id, n, approver, created_by,"
+        " token_hash, expires_at, spent_at) SELECT gen_random_uuid(), tenant_id, id, run_id, 1, user_id,"
+        " user_id, 'h', now() + interval '1 day', now() FROM agent.interrupts WHERE run_id = %(succeeded)s"
+    ],
     "i13_rejected_is_never_tried": [
         "UPDATE agent.actions SET status = 'rejected' WHERE run_id = %(succeeded)s"
     ],

@@ -188,7 +188,7 @@ class Lives:
             tenant_id=held.run.tenant_id,
             tool=more.pop("tool", "create_reminder"),
             tool_version="1",
-            catalog_fp="0" * 64,
+            catalog_fp=more.pop("catalog_fp", "0" * 64),
             arguments=arguments,
             arguments_hash=hashlib.sha256(arguments.encode()).hexdigest(),
             author=held.run.user_id,

@@ -40,6 +40,16 @@ def run_id(client: Client, given: str) -> str:
     raise fail(f"no run is named {given!r}: {why}", Exit.USAGE)
 
 
+def by_ending(given: str, known: list[str], thing: str) -> str:
+    """The one of `known` that is `given` or ends in it. Exits with 2 otherwise."""
+    ending = given.removeprefix("…").lower()
+    found = [one for one in known if one.endswith(ending)] if ending else []
+    if len(found) != 1:
+        why = f"{len(found)} end in it; give more of it" if found else "there is none to be seen"
+        raise fail(f"no {thing} is named {given!r}: {why}", Exit.USAGE)
+    return found[0]
+
+
 def short(whole: str) -> str:
     """The ending shown in lists: unique among recent runs, since ids begin with the time."""
     return whole[-8:]

@@ -50,10 +50,52 @@ def interrupt_lines(interrupt: Mapping[str, Any]) -> Iterator[str]:
         yield f"           {preview.get('title', '')}"
         for line in preview.get("lines") or []:
             yield f"             {line['label']}: {line['value']}"
+    for diff in interrupt.get("diff") or []:
+        yield from diff_lines(diff)
     for candidate in interrupt.get("candidates") or []:
         yield f"           [{candidate['id']}] {candidate['label']}"
+    voted = votes_line(interrupt)
+    if voted:
+        yield voted
     risk = f"risk {interrupt['risk']}, " if interrupt.get("risk") else ""
     yield f"           {risk}open until {interrupt['expires_at']}"
+
+
+def diff_lines(diff: Mapping[str, Any]) -> Iterator[str]:
+    """What would change after one action, a line a difference; and what an editor changed before."""
+    for row in diff.get("edited") or []:
+        yield f"           edited {_difference(row)}"
+    rows = diff.get("rows") or []
+    if not rows:
+        yield "           changes nothing that is stored"
+    for row in rows:
+        yield f"           {_difference(row)}"
+
+
+def _difference(row: Mapping[str, Any]) -> str:
+    name = row["path"].removeprefix("/").replace("/", ".") or "(all)"
+    match row["kind"]:
+        case "added":
+            return f"+ {name}: {_plain(row['after'])}"
+        case "removed":
+            return f"- {name}: {_plain(row['before'])}"
+        case "changed":
+            return f"~ {name}: {_plain(row['before'])} -> {_plain(row['after'])}"
+        case _:
+            return f"… and {row.get('count')} more"
+
+
+def _plain(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 200 else text[:200] + "…"
+
+
+def votes_line(interrupt: Mapping[str, Any]) -> str | None:
+    """Who decided so far, where several have to."""
+    said = [f"{vote['by']} {vote['decision']}" for vote in interrupt.get("votes") or []]
+    rule = interrupt.get("rule") or {}
+    needed = f" ({rule['given']} of {rule['needed']})" if rule.get("needed", 1) > 1 else ""
+    return f"           so far: {', '.join(said)}{needed}" if said else None
 
 
 def _previews(preview: Any) -> list[Mapping[str, Any]]:

@@ -48,7 +48,7 @@ class AsyncClient:
 
     async def send(self, request: Request) -> httpx.Response:
         """As Client.send: repeated while nothing answers, when repeating is safe."""
-        safe = request.method == "GET" or request.key is not None
+        safe = request.method in ("GET", "DELETE") or request.key is not None
         for attempt in range(1, TRIES + 1):
             try:
                 response = await self._http.request(

@@ -57,6 +57,7 @@ class Client:
         )
         self.runs = Runs(self)
         self.interrupts = Interrupts(self)
+        self.grants = Grants(self)
 
     def __enter__(self) -> Self:
         return self
@@ -69,7 +70,7 @@ class Client:
 
     def send(self, request: Request) -> httpx.Response:
         """Send, and repeat while nothing answers, when repeating is safe: reads, and requests with a key."""
-        safe = request.method == "GET" or request.key is not None
+        safe = request.method in ("GET", "DELETE") or request.key is not None
         for attempt in range(1, TRIES + 1):
             try:
                 response = self._http.request(
@@ -279,11 +280,33 @@ class Interrupts:
             interrupt_id, _given({"decision": "reject", "note": note}), idempotency_key=idempotency_key
         )
 
+    def link(self, interrupt_id: object, *, approver: str | None = None, seconds: int | None = None) -> View:
+        """A one-time link to decide by: {url, approver, expires_at}. An earlier one of theirs is void."""
+        body = {"approver": approver, "expires_in_seconds": seconds}
+        return self._client.get(requests.make_link(interrupt_id, _given(body)))
+
     def decide_each(
         self, interrupt_id: object, decisions: Sequence[Mapping[str, Any]], *, idempotency_key: str
     ) -> View:
         """One decision an action: [{index, decision, arguments?, note?}]."""
         return self.resolve(interrupt_id, {"decisions": list(decisions)}, idempotency_key=idempotency_key)
+
+
+class Grants:
+    """Remembered approvals. Made by resolving with `remember`."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def list(self, **filters: Any) -> Page:
+        return self._client.page(requests.plain_list("/v1/grants", **filters))
+
+    def get(self, grant_id: object) -> View:
+        return self._client.get(requests.get_grant(grant_id))
+
+    def revoke(self, grant_id: object) -> View:
+        """End it for good; the same again is the same."""
+        return self._client.get(requests.revoke_grant(grant_id))
 
 
 def _given(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -141,3 +141,16 @@ def resolve(interrupt_id: object, resolution: Mapping[str, Any], key: str) -> Re
 def plain_list(path: str, **filters: Any) -> Request:
     """A list of the caller's things: reminders, ledger-entries, conversations, modules."""
     return Request("GET", path, params={k: v for k, v in filters.items() if v is not None})
+
+
+def make_link(interrupt_id: object, body: Mapping[str, Any]) -> Request:
+    """A one-time link; never repeated by itself: each one voids the one before."""
+    return Request("POST", f"/v1/interrupts/{_id(interrupt_id)}/links", body)
+
+
+def get_grant(grant_id: object) -> Request:
+    return Request("GET", f"/v1/grants/{_id(grant_id)}")
+
+
+def revoke_grant(grant_id: object) -> Request:
+    return Request("DELETE", f"/v1/grants/{_id(grant_id)}")

@@ -8,7 +8,7 @@ entry an action whatever was sent, `decision` being `mixed` when they differ. Fo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NoReturn
 
 import jsonschema_rs
@@ -129,6 +129,28 @@ def _for_all(indexes: tuple[int, ...], request: ResolutionRequest) -> list[Actio
         ActionDecision(index=index, decision=request.decision, arguments=request.arguments)
         for index in indexes
     ]
+
+
+def without_same_edits(resolution: Resolution, arguments: Mapping[int, Any]) -> Resolution:
+    """An edit that changes nothing is a plain approval. arguments: by index, as they were asked for."""
+    same = {i for i, edit in resolution.edited.items() if i in arguments and edit.arguments == arguments[i]}
+    if not same:
+        return resolution
+    entries = [
+        {name: value for name, value in one.items() if name != "arguments" or one["index"] not in same}
+        for one in resolution.stored["decisions"]
+    ]
+    note = resolution.stored.get("note")
+    plain = {
+        one["index"]: (one["decision"], one.get("note") or note) for one in entries if one["index"] in same
+    }
+    return replace(
+        resolution,
+        stored={**resolution.stored, "decisions": entries},
+        sameness=[[one["index"], one["decision"], one.get("arguments")] for one in entries],
+        edited={index: edit for index, edit in resolution.edited.items() if index not in same},
+        decisions={**resolution.decisions, **plain},
+    )
 
 
 def check_edits(edits: Mapping[int, Edit], schemas: Mapping[int, Schema]) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Annotated, Any, Final
 
 import typer
 from fencepost.client import Client
-from fencepost_runtime.system import SystemIds
+from fencepost_runtime.system import SystemClock, SystemIds
 
 from fencepost_cli import render
+from fencepost_cli.approvals import interrupt_of
 from fencepost_cli.ask import answer_to, ask_person
 from fencepost_cli.commands.runs import RunArgument, parse_arguments
 from fencepost_cli.console import Exit, Json, at_a_terminal, command, fail, print_json, say
 from fencepost_cli.ids import run_id
+from fencepost_cli.span import seconds_of
 
 Note = Annotated[str | None, typer.Option(help="Why; kept with the decision.")]
 QUESTIONS: Final = ("input", "version")
@@ -24,12 +27,35 @@ def approve(
     run: RunArgument,
     note: Note = None,
     arguments: Annotated[str | None, typer.Option(help="Edited arguments, a JSON object.")] = None,
+    remember: Annotated[
+        str | None,
+        typer.Option(help="Approve later ones of the same kind too, this long: 12h, 7d; 30d at most."),
+    ] = None,
+    only_if: Annotated[
+        str | None, typer.Option("--if", help="With --remember: only if this CEL over `args` holds.")
+    ] = None,
+    uses: Annotated[int | None, typer.Option(min=1, help="With --remember: so many times at most.")] = None,
     no_wait: NoWait = False,
     as_json: Json = False,
 ) -> None:
     """Say yes to what a run asks to do, and wait for what comes of it."""
-    body = {"decision": "approve", "note": note, "arguments": parse_arguments(arguments)}
+    body = {
+        "decision": "approve",
+        "note": note,
+        "arguments": parse_arguments(arguments),
+        "remember": _remember(remember, only_if, uses),
+    }
     _decide(run, body, no_wait=no_wait, as_json=as_json)
+
+
+def _remember(span: str | None, condition: str | None, uses: int | None) -> dict[str, Any] | None:
+    if span is None:
+        if condition is not None or uses is not None:
+            raise fail("--if and --uses belong to --remember", Exit.USAGE)
+        return None
+    until = SystemClock().now() + timedelta(seconds=seconds_of(span, "--remember"))
+    body = {"expires_at": until.isoformat(), "condition": condition, "max_uses": uses}
+    return {name: value for name, value in body.items() if value is not None}
 
 
 @command
@@ -41,7 +67,7 @@ def reject(run: RunArgument, note: Note = None, no_wait: NoWait = False, as_json
 def _decide(run: str, body: dict[str, Any], *, no_wait: bool, as_json: bool) -> None:
     given = {name: value for name, value in body.items() if value is not None}
     with Client() as client:
-        whole, interrupt = _open(client, run, ("approval",))
+        whole, interrupt = interrupt_of(client, run)
         indexes = [p["index"] for p in interrupt.get("preview") or [] if isinstance(p, dict) and "index" in p]
         if len(indexes) > 1:
             if "arguments" in given:
@@ -63,7 +89,7 @@ def answer(
 ) -> None:
     """Answer what a run asks; without an answer, be shown the question and asked."""
     with Client() as client:
-        whole, interrupt = _open(client, run, QUESTIONS)
+        whole, interrupt = interrupt_of(client, run, QUESTIONS)
         if given is None:
             if not at_a_terminal():
                 raise fail("give the answer: fencepost answer RUN CHOICE", Exit.USAGE)
@@ -74,33 +100,33 @@ def answer(
             _send(client, whole, interrupt, answer_to(interrupt, given), no_wait=no_wait, as_json=as_json)
 
 
-def _open(client: Client, run: str, kinds: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
-    """The run and its open interrupt of one of the kinds. Exits with 2 when it asks nothing of them."""
-    whole = run_id(client, run)
-    state = client.runs.get(whole)
-    interrupt = state.get("interrupt")
-    if not interrupt or interrupt["status"] != "open":
-        raise fail(f"run {whole} is {state['status']} and asks nothing", Exit.USAGE)
-    if interrupt["kind"] not in kinds:
-        verb = "approve or reject" if interrupt["kind"] == "approval" else "answer"
-        raise fail(f"run {whole} asks for {interrupt['kind']}: use {verb}", Exit.USAGE)
-    return whole, interrupt
-
-
 def _send(
     client: Client,
-    whole: str,
+    whole: str | None,
     interrupt: dict[str, Any],
     body: dict[str, Any],
     *,
     no_wait: bool,
     as_json: bool,
 ) -> None:
-    client.interrupts.resolve(interrupt["id"], body, idempotency_key=str(SystemIds().uuid7()))
+    key = str(SystemIds().uuid7())
+    decided = client.interrupts.resolve(interrupt["id"], body, idempotency_key=key)
+    if whole is None or decided["status"] == "open":
+        _told(decided, as_json=as_json)  # another's run, or more persons are needed: that was all
     _after(client, whole, no_wait=no_wait, as_json=as_json)
 
 
-def _after(client: Client, whole: str, *, no_wait: bool, as_json: bool) -> None:
+def _told(decided: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        print_json(decided)
+    else:
+        rule = f", {len(decided['votes'])} so far" if decided["status"] == "open" else ""
+        say(f"{decided['id']}: stored{rule}")
+    raise typer.Exit(int(Exit.WAITS if decided["status"] == "open" else Exit.DONE))
+
+
+def _after(client: Client, whole: str | None, *, no_wait: bool, as_json: bool) -> None:
+    assert whole is not None  # _told ended otherwise
     state = client.runs.get(whole) if no_wait else client.runs.wait(whole)
     if as_json:
         print_json(state)

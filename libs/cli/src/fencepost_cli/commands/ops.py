@@ -52,7 +52,8 @@ def token(
     user: Annotated[str, typer.Option(help="The token's `sub`.")] = "local",
     tenant: Annotated[str | None, typer.Option(help="A UUID; the local tenant if absent.")] = None,
     role: Annotated[
-        list[str] | None, typer.Option(help="user, approver, operator, admin, platform; repeatable.")
+        list[str] | None,
+        typer.Option(help="user, approver, approver.X, operator, admin, platform, notifier."),
     ] = None,
     hours: Annotated[int, typer.Option(min=1, max=24 * 365)] = 24,
     data_dir: DataDir = None,
@@ -63,7 +64,7 @@ def token(
     from fencepost_cli.embedded.identity import ALL_ROLES, LOCAL_TENANT, Identity
 
     roles = tuple(role or ["user"])
-    if unknown := sorted(set(roles) - set(ALL_ROLES)):
+    if unknown := sorted(r for r in set(roles) - set(ALL_ROLES) if not r.startswith("approver.")):
         raise fail(f"--role {unknown[0]} is none of {', '.join(ALL_ROLES)}", Exit.USAGE)
     try:
         tenant = str(UUID(tenant)) if tenant else LOCAL_TENANT

@@ -18,7 +18,7 @@ AUDIENCE: Final = "fencepost"
 LOCAL_USER: Final = "local"
 LOCAL_TENANT: Final = "01970000-0000-7000-8000-000000000001"  # one person's machine is one tenant
 LOCAL_ROLES: Final = ("user", "approver", "operator", "admin")
-ALL_ROLES: Final = (*LOCAL_ROLES, "platform")
+ALL_ROLES: Final = (*LOCAL_ROLES, "platform", "notifier")
 TOKEN_SECONDS: Final = 30 * 24 * 3600  # made anew by each `up`
 DATABASE_ROLES: Final = ("fencepost_api", "fencepost_worker", "fencepost_gateway", "fencepost_reconciler")
 

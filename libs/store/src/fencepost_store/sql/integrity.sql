@@ -182,6 +182,10 @@ SELECT DISTINCT o.what || ' of run ' || o.run_id AS subject, 'of tenant ' || o.t
         UNION ALL SELECT 'finalization', run_id, tenant_id FROM agent.finalizations
         UNION ALL SELECT 'interrupt', run_id, tenant_id FROM agent.interrupts
         UNION ALL SELECT 'action', run_id, tenant_id FROM agent.actions
+        UNION ALL SELECT 'vote', run_id, tenant_id FROM agent.approval_votes
+        UNION ALL SELECT 'grant', run_id, tenant_id FROM agent.grants
+        UNION ALL SELECT 'grant use', run_id, tenant_id FROM agent.grant_uses
+        UNION ALL SELECT 'approval link', run_id, tenant_id FROM agent.approval_links
         UNION ALL SELECT 'effect', run_id, tenant_id FROM agent.effects
         UNION ALL SELECT 'effect attempt', run_id, tenant_id FROM agent.effect_attempts
         UNION ALL SELECT 'model call', run_id, tenant_id FROM agent.model_calls

@@ -26,7 +26,7 @@ from fencepost_store.transaction import Tx
 from fencepost_store.views import Standing
 from fencepost_store.votes import Vote
 
-from fencepost_api.resolution import Resolution, check_edits
+from fencepost_api.resolution import Resolution, check_edits, without_same_edits
 from fencepost_api.usecases.asked import Asked, read_asked
 from fencepost_api.usecases.once import fingerprint
 from fencepost_api.usecases.remember import check_remember, make_grant
@@ -65,6 +65,7 @@ async def decide_approval(
     Raises Forbidden, Invalid, Conflict already_resolved | already_voted | idempotency_key_reused, Gone.
     """
     asked, otherwise = await read_asked(tx, interrupt.id, standing.risk)
+    ballot = _counted(ballot, asked)
     for index in ballot.resolution.indexes or (0,):
         one = asked.get(index)
         check_may_decide(
@@ -93,6 +94,13 @@ async def decide_approval(
         return mine is None
     await _resolve(tx, locked.run, interrupt, now, said, max(needed.values()), who)
     return True
+
+
+def _counted(ballot: Ballot, asked: Mapping[int, Asked]) -> Ballot:
+    resolution = without_same_edits(ballot.resolution, {i: one.arguments for i, one in asked.items()})
+    if resolution is ballot.resolution:
+        return ballot
+    return replace(ballot, resolution=resolution, digest=fingerprint(resolution.sameness))
 
 
 def _stands(mine: Vote, interrupt: Interrupt, ballot: Ballot) -> bool:

@@ -6,14 +6,15 @@ gateway keys everything by (run, index, n), so a step that runs again finds what
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 from uuid import UUID
 
 from fencepost_contracts.tools import PrepareCall, PreparedAction, Refusal
-from fencepost_domain.vocabulary import InterruptKind, Reason, Risk
+from fencepost_domain.vocabulary import Reason
 
 from fencepost_worker.flow.agent import exchange, tool_specs
+from fencepost_worker.flow.asking import decided, edits_taken_back, question_of, read_decisions
 from fencepost_worker.flow.reconcile import settled
 from fencepost_worker.flow.state import (
     APPROVED,
@@ -27,14 +28,15 @@ from fencepost_worker.flow.state import (
     State,
     fail,
 )
-from fencepost_worker.flow.step import GatewayConflict, GatewayRefused, Question, Step
-from fencepost_worker.flow.wording import approval_question
+from fencepost_worker.flow.step import GatewayConflict, GatewayRefused, Step
 from fencepost_worker.models.guard import check_calls
 from fencepost_worker.models.port import Call
 
 Action = dict[str, Any]
-ANEW: Final = frozenset({"precondition_changed", "token_expired", "withdrawn"})  # prepare n + 1 mends these
-_RISKS: Final = (Risk.LOW, Risk.MEDIUM, Risk.HIGH)
+# Prepare n + 1 mends these: what was approved doesn't stand any more, so a person is asked anew.
+ANEW: Final = frozenset(
+    {"precondition_changed", "token_expired", "withdrawn", "approval_revoked", "attachment_changed"}
+)
 
 
 async def arguments_gate(state: State, step: Step) -> Patch:
@@ -127,6 +129,9 @@ def _prepared(action: Action, answer: PreparedAction) -> Action:
 def _refused(state: State, proposed: Sequence[Action], refusals: Sequence[Refusal]) -> Patch:
     """The gateway refused: the model hears why. What a person edited can't be asked of the model again."""
     if any(a.get("edited_by") for a in proposed):
+        mended = edits_taken_back(state["actions"], refusals)
+        if mended != state["actions"]:
+            return {"route": "prepare", "actions": mended}
         return fail(Reason.REQUIRED_TASK_FAILED, refusals[0].code, refusals[0].detail)
     by_index = {a["index"]: a for a in proposed}
     told = [
@@ -153,12 +158,12 @@ def _refused(state: State, proposed: Sequence[Action], refusals: Sequence[Refusa
 async def approval(state: State, step: Step) -> Patch:
     """One question for all actions that need a person, a decision for each. Nothing happens before it."""
     asked = [a for a in state["actions"] if a["status"] == PREPARED and a["approval"]]
-    answer = step.pause(_question(asked, step.facts.locale))
+    answer = step.pause(question_of(asked, step.facts.locale))
     if answer["status"] != "resolved":
         return {"route": "finalize", "approval_expired": True}
     decisions = read_decisions(answer["resolution"], [a["index"] for a in asked])
     actions = [
-        _decided(a, decisions[a["index"]], answer["interrupt_id"])
+        decided(a, decisions[a["index"]], answer["interrupt_id"])
         if a["index"] in decisions and a in asked
         else a
         for a in state["actions"]
@@ -170,50 +175,6 @@ async def approval(state: State, step: Step) -> Patch:
     if all(a["status"] == REJECTED for a in actions):
         return {**patch, "route": "finalize", "rejected": True}
     return {**patch, "route": "commit"}
-
-
-def _question(asked: Sequence[Action], locale: str) -> Question:
-    first = asked[0]
-    ends = sorted(a["expires_at"] for a in asked if a["expires_at"])
-    return Question(
-        InterruptKind.APPROVAL,
-        first["index"],
-        first["n"],
-        approval_question([a["preview"] for a in asked], locale),
-        actions=tuple((a["index"], a["n"]) for a in asked),
-        preview=[_shown(a) for a in asked],
-        change=[{"index": a["index"], **a["change"]} for a in asked],
-        risk=str(max((Risk(a["risk"]) for a in asked), key=_RISKS.index)),
-        expires_at=ends[0] if ends else None,
-    )
-
-
-def _shown(action: Action) -> dict[str, Any]:
-    """One action as the person sees it; `arguments` so that they can be edited."""
-    return {name: action[name] for name in ("index", "n", "tool", "risk", "arguments", "preview")}
-
-
-def read_decisions(resolution: Mapping[str, Any], indexes: Sequence[int]) -> dict[int, Mapping[str, Any]]:
-    """index -> {decision, arguments?, note?}; one decision without an index counts for every action asked."""
-    several = resolution.get("decisions")
-    if several:
-        return {int(one["index"]): one for one in several}
-    return dict.fromkeys(indexes, resolution)
-
-
-def _decided(action: Action, decision: Mapping[str, Any], interrupt_id: str) -> Action:
-    if decision.get("decision") != "approve":
-        return {**action, "status": REJECTED, "note": decision.get("note")}
-    edited = decision.get("arguments")
-    if edited is not None and edited != action["arguments"]:
-        return {
-            **action,
-            "status": PROPOSED,
-            "n": action["n"] + 1,
-            "arguments": edited,
-            "edited_by": interrupt_id,
-        }
-    return {**action, "status": APPROVED}
 
 
 async def commit(state: State, step: Step) -> Patch:
@@ -243,7 +204,8 @@ async def _commit(action: Action, step: Step) -> tuple[Action, bool]:
     except GatewayConflict as error:
         if error.code in ANEW:
             anew = {key: value for key, value in action.items() if key != "edited_by"}
-            return {**anew, "status": PROPOSED, "n": action["n"] + 1}, False
+            why = {"again": error.code, "again_detail": str(error)}
+            return {**anew, **why, "status": PROPOSED, "n": action["n"] + 1}, False
         if error.code in ("rejected", "not_approved"):
             return {**action, "status": REJECTED}, False
         status = UNSETTLED if error.code == "reconcile" else FAILED

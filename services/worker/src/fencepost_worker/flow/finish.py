@@ -63,7 +63,7 @@ def standing_of(state: State) -> Standing:
     actions = state["actions"]
     failure: dict[str, Any] = state["failure"]
     failed = [a for a in actions if a["status"] == FAILED]
-    reason = Reason(failure["reason"]) if failure else Reason.REQUIRED_TASK_FAILED if failed else None
+    reason = Reason(failure["reason"]) if failure else _reason_of(failed[0]) if failed else None
     code = failure.get("code") if failure else failed[0]["error"]["code"] if failed else None
     denied = reason is Reason.POLICY_DENIED
     out_of_budget = reason is Reason.BUDGET_EXHAUSTED
@@ -82,3 +82,9 @@ def standing_of(state: State) -> Standing:
             f"action_{a['index']}": a["status"] for a in actions if a["status"] in (DONE, FAILED, REJECTED)
         },
     )
+
+
+def _reason_of(action: dict[str, Any]) -> Reason:
+    """A right that was taken away before it was used is policy, not a failure of the tool."""
+    revoked = action["error"]["code"] == "permission_revoked"
+    return Reason.POLICY_DENIED if revoked else Reason.REQUIRED_TASK_FAILED

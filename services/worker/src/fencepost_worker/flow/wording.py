@@ -98,6 +98,26 @@ def reconcile_question(preview: Mapping[str, Any], locale: str) -> str:
     )
 
 
+_ASKED_AGAIN: Final[Mapping[str, Words]] = {
+    "precondition_changed": ("情况有变，需要重新确认。", "Something changed since you approved it."),
+    "token_expired": ("之前的批准已太久，需要重新确认。", "The approval is too old."),
+    "withdrawn": ("需要重新确认。", "It was prepared anew."),
+    "approval_revoked": ("之前的批准已不再有效。", "The earlier approval doesn't count any more."),
+    "attachment_changed": ("要发送的文件已改变。", "A file that goes out with it changed."),
+    "edit_refused": ("修改后的内容未被接受。", "The edited values were not accepted."),
+}
+
+
+def asked_again(actions: Sequence[Mapping[str, Any]], locale: str) -> str:
+    """Why something is asked that was answered before; empty the first time."""
+    lines = []
+    for action in actions:
+        if action.get("again") in _ASKED_AGAIN:
+            detail = action.get("again_detail") or ""
+            lines.append(pick(_ASKED_AGAIN[action["again"]], locale) + (f" ({detail})" if detail else ""))
+    return "".join(f"{line}\n" for line in dict.fromkeys(lines))
+
+
 def done_text(actions: Sequence[Mapping[str, Any]], locale: str) -> str:
     """What happened to each action, from its stored result."""
     return "\n".join(line for line in (_line(action, locale) for action in actions) if line)
