@@ -11,12 +11,13 @@ Errors: ApiError with the api's code; Unreachable when nothing answers.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, Self
 
 import httpx
 
 from fencepost import requests
+from fencepost.deciding import Grants, Interrupts, given
 from fencepost.errors import Unreachable, check
 from fencepost.profile import find
 from fencepost.requests import Request
@@ -212,17 +213,17 @@ class Runs:
 
     def fork(self, run_id: object, at_seq: int, *, idempotency_key: str, **rest: Any) -> View:
         """Go on from one of `fork_points` as another run. rest: definition, input."""
-        body = {"at_seq": at_seq, **_given(rest)}
+        body = {"at_seq": at_seq, **given(rest)}
         return self._client.get(requests.derive(run_id, "fork", body, idempotency_key))
 
     def simulate(self, run_id: object, *, idempotency_key: str, **substitutes: Any) -> View:
         """The run again on frozen results. substitutes: model, prompt, graph, contract."""
-        body = {"substitutes": _given(substitutes)}
+        body = {"substitutes": given(substitutes)}
         return self._client.get(requests.derive(run_id, "simulations", body, idempotency_key))
 
     def simulate_last(self, module: str, last: int, *, idempotency_key: str, **substitutes: Any) -> View:
         """The last finished real runs of a module; its report fills as they end."""
-        request = requests.simulate_last(module, last, _given(substitutes), idempotency_key)
+        request = requests.simulate_last(module, last, given(substitutes), idempotency_key)
         return self._client.get(request)
 
     def simulation(self, simulation_id: object) -> View:
@@ -248,66 +249,3 @@ class Runs:
 
     def resume(self, run_id: object, idempotency_key: str | None = None) -> View:
         return self._client.get(requests.run_verb(run_id, "resume", idempotency_key))
-
-
-class Interrupts:
-    def __init__(self, client: Client) -> None:
-        self._client = client
-
-    def get(self, interrupt_id: object) -> View:
-        return self._client.get(requests.get_interrupt(interrupt_id))
-
-    def list(self, **filters: Any) -> Page:
-        return self._client.page(requests.list_interrupts(**filters))
-
-    def resolve(self, interrupt_id: object, resolution: Mapping[str, Any], *, idempotency_key: str) -> View:
-        """Decide or answer: {decision}, {decisions}, {choice}, {value} or {text}."""
-        return self._client.get(requests.resolve(interrupt_id, resolution, idempotency_key))
-
-    def approve(
-        self,
-        interrupt_id: object,
-        *,
-        idempotency_key: str,
-        arguments: Mapping[str, Any] | None = None,
-        note: str | None = None,
-    ) -> View:
-        body = {"decision": "approve", "arguments": arguments, "note": note}
-        return self.resolve(interrupt_id, _given(body), idempotency_key=idempotency_key)
-
-    def reject(self, interrupt_id: object, *, idempotency_key: str, note: str | None = None) -> View:
-        return self.resolve(
-            interrupt_id, _given({"decision": "reject", "note": note}), idempotency_key=idempotency_key
-        )
-
-    def link(self, interrupt_id: object, *, approver: str | None = None, seconds: int | None = None) -> View:
-        """A one-time link to decide by: {url, approver, expires_at}. An earlier one of theirs is void."""
-        body = {"approver": approver, "expires_in_seconds": seconds}
-        return self._client.get(requests.make_link(interrupt_id, _given(body)))
-
-    def decide_each(
-        self, interrupt_id: object, decisions: Sequence[Mapping[str, Any]], *, idempotency_key: str
-    ) -> View:
-        """One decision an action: [{index, decision, arguments?, note?}]."""
-        return self.resolve(interrupt_id, {"decisions": list(decisions)}, idempotency_key=idempotency_key)
-
-
-class Grants:
-    """Remembered approvals. Made by resolving with `remember`."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-
-    def list(self, **filters: Any) -> Page:
-        return self._client.page(requests.plain_list("/v1/grants", **filters))
-
-    def get(self, grant_id: object) -> View:
-        return self._client.get(requests.get_grant(grant_id))
-
-    def revoke(self, grant_id: object) -> View:
-        """End it for good; the same again is the same."""
-        return self._client.get(requests.revoke_grant(grant_id))
-
-
-def _given(body: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in body.items() if value is not None}
