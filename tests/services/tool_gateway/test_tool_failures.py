@@ -13,7 +13,18 @@ from tests.support.gateway import Served, code, module_folder, serving
 from tests.support.lives import Lives
 from tests.support.races import LOCK_RUN, holding
 
-KINDS = ("unplanned", "unfounded", "raises", "refuses", "lies", "hangs", "violates", "moved", "unjsonable")
+KINDS = (
+    "unplanned",
+    "unfounded",
+    "raises",
+    "refuses",
+    "lies",
+    "hangs",
+    "stalls",
+    "violates",
+    "moved",
+    "unjsonable",
+)
 CONTRACT = 'version: "1"\nagent_name: probe\nallowed_tools:\n' + "".join(
     f"""\
   - name: probe.{kind}
@@ -59,6 +70,15 @@ async def unjsonable(args, ctx):
 async def hangs(args, ctx):
     await write(ctx)
     await asyncio.sleep(60)
+
+STALLS = [60.0]  # of the first call alone
+
+@tool("probe.stalls")
+async def stalls(args, ctx):
+    await write(ctx)
+    if STALLS:
+        await asyncio.sleep(STALLS.pop())
+    return {"ok": True}
 
 @tool("probe.violates")
 async def violates(args, ctx):
@@ -150,6 +170,16 @@ async def test_i11_a_tool_that_fails_leaves_only_the_record_of_its_failure(probe
     assert rows == [{"status": "failed", "state": "failed"}]
     types = await probed.lives.event_types(held.run.id)
     assert types.count("action.failed") == len(FAILURES) and "action.committed" not in types
+    assert await probed.lives.violations() == []
+
+
+async def test_a_tool_held_up_once_is_done_once_after_all(probed: Served) -> None:
+    """A database that stood still is no failure of the tool's: rolled back, it is tried once more."""
+    held = await probed.bound(module="probe")
+    action = await probed.prepared(held, "probe.stalls", {})
+    answer = (await probed.commit(held, action)).json()
+    assert (answer["state"], answer["result"]) == ("completed", {"ok": True})
+    assert (await probed.count("app.ledger_entries"), await probed.attempts()) == (1, 1)
     assert await probed.lives.violations() == []
 
 

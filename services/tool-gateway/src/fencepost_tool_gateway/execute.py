@@ -41,6 +41,13 @@ class ToolFailed(Exception):
         super().__init__(f"{code}: {detail}")
 
 
+class OutOfTime(ToolFailed):
+    """A tool of ours ran out of its time. Slow itself, or held up by a database that stands still?"""
+
+    def __init__(self) -> None:
+        super().__init__("timeout", "the tool took too long; nothing was done")
+
+
 async def run_local(executor: Executor, tx: Tx, bound: Compiled, call: Call, action: Action) -> Outcome:
     """The business write, in the transaction that holds the run's row, on what was approved.
 
@@ -115,7 +122,7 @@ class Guarded:
         if isinstance(error, ToolRefused):
             raise ToolFailed(error.code, error.detail) from None
         if isinstance(error, TimeoutError):
-            raise ToolFailed("timeout", "the tool took too long; nothing was done") from None
+            raise OutOfTime from None
         if isinstance(error, DBAPIError):
             _check_database(error)
         if isinstance(error, FenceLost | Unavailable):
@@ -126,6 +133,6 @@ class Guarded:
 def _check_database(error: DBAPIError) -> None:
     """Re-raise what isn't the tool's fault; return for what is (a constraint, a bad value)."""
     if sqlstate(error) == CANCELED_BY_TIMEOUT:
-        raise ToolFailed("timeout", "the tool took too long; nothing was done") from None
+        raise OutOfTime from None
     if is_retryable(error) or isinstance(domain_error(error), Unavailable):
         raise error

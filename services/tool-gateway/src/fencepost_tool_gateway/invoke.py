@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
+from uuid import UUID
 
 from fencepost_contracts import canonical
 from fencepost_contracts.tools import CommitAnswer, CommitRequest, InProgress
@@ -25,6 +26,7 @@ from fencepost_domain.errors import Conflict
 from fencepost_domain.fence import Fence, FenceKind
 from fencepost_domain.vocabulary import ActionStatus, EffectClass, EffectState, Ev
 from fencepost_runtime.failpoints import ahit
+from fencepost_runtime.logging import get_logger
 from fencepost_store import actions as store
 from fencepost_store.effects import Outcome, open_attempt, settle_attempt
 from fencepost_store.record import record
@@ -32,12 +34,20 @@ from fencepost_store.runs import lock_run
 from fencepost_store.transaction import Tx
 
 from fencepost_tool_gateway.conversation_state import hold_state, write_result
-from fencepost_tool_gateway.execute import ToolFailed, observe, observe_outside, run_local, tell_failure
+from fencepost_tool_gateway.execute import (
+    OutOfTime,
+    ToolFailed,
+    observe,
+    observe_outside,
+    run_local,
+    tell_failure,
+)
 from fencepost_tool_gateway.gateway import Gateway
 from fencepost_tool_gateway.judge import SHORTEST_RETRY, Authorised, Unfinished, authorise, look, to_answer
 from fencepost_tool_gateway.lineage import check_lineage
 from fencepost_tool_gateway.outside import commit_first, go_on
 
+log = get_logger(__name__)
 MOST_ACTIONS: Final = 10  # of a lineage, where its budget names no other number
 _STATUS: Final = {EffectState.COMPLETED: ActionStatus.COMMITTED, EffectState.FAILED: ActionStatus.FAILED}
 _EVENT: Final = {EffectState.COMPLETED: Ev.ACTION_COMMITTED, EffectState.FAILED: Ev.ACTION_FAILED}
@@ -52,36 +62,49 @@ async def commit(gateway: Gateway, fence: Fence, request: CommitRequest) -> Comm
     simulation, Unavailable when the database can't be asked: the caller repeats the same commit.
     """
     tenant = await gateway.tenant_of(fence.run_id)
+    try:
+        try:
+            return await _done(gateway, tenant, fence, request)
+        except OutOfTime:
+            # Nothing was done: once more, before a stall of the database becomes a tool's failure.
+            log.warning("tool.tried_again", run_id=str(fence.run_id), index=request.index)
+            return await _done(gateway, tenant, fence, request)
+    except ToolFailed as failed:
+        tell_failure(failed, fence.run_id)
+        return await _recorded(gateway, tenant, fence, request, _given(failed.outcome))
+
+
+async def _done(
+    gateway: Gateway, tenant: UUID, fence: Fence, request: CommitRequest
+) -> CommitAnswer | InProgress:
+    """The stored outcome, or the tool's own. Raises ToolFailed besides what `commit` raises."""
     executor = gateway.catalogs.executor
 
     async def local(tx: Tx, may: Authorised) -> Outcome:
         return await run_local(executor, tx, may.bound, may.call, may.action)
 
-    try:
-        async with gateway.store.snapshot(tenant) as tx:
-            may = await look(gateway, tx, fence, request)
-            if isinstance(may, CommitAnswer | InProgress):
-                return may
-            produce: Produce = local
-            outside = executor.outside_of(may.call.tool) if isinstance(may, Authorised) else None
-            if (
-                isinstance(may, Authorised)
-                and may.action.effect_class is EffectClass.NONE
-                and outside is None
-            ):
-                produce = _given(await observe(executor, tx, may.bound, may.call))
-        if isinstance(may, Unfinished):
-            return await go_on(gateway, tenant, fence, request)
-        await ahit("gateway.attempt.before_start")
-        if outside is not None and may.action.effect_class is not EffectClass.NONE:
-            return await commit_first(gateway, tenant, fence, request, _open)
-        if outside is not None:
-            produce = _given(await observe_outside(outside, may.bound, may.call))
-        answer = await gateway.store.run(tenant, lambda tx: _attempt(gateway, tx, fence, request, produce))
-    except ToolFailed as failed:
-        tell_failure(failed, fence.run_id)
-        known = _given(failed.outcome)
-        answer = await gateway.store.run(tenant, lambda tx: _attempt(gateway, tx, fence, request, known))
+    async with gateway.store.snapshot(tenant) as tx:
+        may = await look(gateway, tx, fence, request)
+        if isinstance(may, CommitAnswer | InProgress):
+            return may
+        produce: Produce = local
+        outside = executor.outside_of(may.call.tool) if isinstance(may, Authorised) else None
+        if isinstance(may, Authorised) and may.action.effect_class is EffectClass.NONE and outside is None:
+            produce = _given(await observe(executor, tx, may.bound, may.call))
+    if isinstance(may, Unfinished):
+        return await go_on(gateway, tenant, fence, request)
+    await ahit("gateway.attempt.before_start")
+    if outside is not None and may.action.effect_class is not EffectClass.NONE:
+        return await commit_first(gateway, tenant, fence, request, _open)
+    if outside is not None:
+        produce = _given(await observe_outside(outside, may.bound, may.call))
+    return await _recorded(gateway, tenant, fence, request, produce)
+
+
+async def _recorded(
+    gateway: Gateway, tenant: UUID, fence: Fence, request: CommitRequest, produce: Produce
+) -> CommitAnswer | InProgress:
+    answer = await gateway.store.run(tenant, lambda tx: _attempt(gateway, tx, fence, request, produce))
     await ahit("gateway.business.after_commit")
     return answer
 
