@@ -59,7 +59,7 @@ class Runs:
             roles=("user",),
             module=module,
             conversation_id=conversation_id or self.ids.uuid7(),
-            input={"text": text},
+            input={"text": text, **more.pop("facts", {})},
             locale=locale,
             zone=zone,
             currency=more.pop("currency", "CNY"),

@@ -150,3 +150,14 @@ async def test_what_others_said_meanwhile_is_noticed(bench: Bench) -> None:
         assert await bench.ended(run_id) == "succeeded"
     [changed] = [one for one in await checks(bench, run_id) if one["check"] == "changed"]
     assert changed["answer"] == "repair"
+
+
+async def test_a_run_that_continues_another_tells_its_model_what_was_done(bench: Bench) -> None:
+    bench.model.answer(text_answer("The room is booked already; the invitation is left."))
+    brief = {"goal": "book the room", "done": [{"tool": "life.book_room"}], "plan_left": [], "note": "away"}
+    async with bench.working():
+        run_id = await bench.runs.queued("go on", facts={"continues": brief})
+        assert await bench.ended(run_id) == "succeeded"
+    [request] = bench.model.requests
+    told = [m["content"] for m in request["messages"] if m["role"] == "system"]
+    assert any("handed over" in text and "life.book_room" in text for text in told)

@@ -28,7 +28,7 @@ from fencepost_worker.deltas import DeltaSender
 from fencepost_worker.engine.port import PauseAsked
 from fencepost_worker.flow.step import Question
 from fencepost_worker.gateway_client import RunGateway
-from fencepost_worker.history import history
+from fencepost_worker.history import handed_over, history
 from fencepost_worker.holding import Held
 from fencepost_worker.models.ledger import ModelLedger
 from fencepost_worker.models.port import Answer, Message, Model, ModelContext, ModelRequest, ToolSpec
@@ -112,9 +112,11 @@ class RunPorts:
 
     async def history(self) -> tuple[Message, ...]:
         """What was said before; not looked for where only the request itself was said."""
+        brief = self.held.claim.input.get("continues")
+        before = (handed_over(brief),) if isinstance(brief, Mapping) else ()
         if self.held.claim.said <= 1:
-            return ()
-        return await history(self.store, self.held.claim.run)
+            return before
+        return (*before, *await history(self.store, self.held.claim.run))
 
     async def conversation_state(self, *, acted: bool) -> Mapping[str, Any]:
         """Not looked for where only the request was said: the first run's calls write the first state."""
