@@ -9,6 +9,7 @@ from fencepost_contracts.canonical import pointer
 
 MOST_ROWS: Final = 200  # nobody reads more; the last row then says how many are left out
 _GONE: Final = object()
+_EMPTY: Final[tuple[Any, ...]] = (None, "", [], {})
 
 Row = dict[str, Any]
 
@@ -32,7 +33,7 @@ def change_rows(change: Mapping[str, Any] | None) -> list[Row]:
 
 
 def _walk(old: Any, new: Any, at: str) -> Iterator[Row]:
-    if old is new or (type(old) is type(new) and old == new):
+    if old is new or (type(old) is type(new) and not _branches(old) and old == new):
         return
     if _branches(old) and _branches(new) and isinstance(old, Mapping) == isinstance(new, Mapping):
         for step in _steps(old, new):
@@ -43,6 +44,8 @@ def _walk(old: Any, new: Any, at: str) -> Iterator[Row]:
     elif new is _GONE and _branches(old) and old:
         for step in _steps(old, {}):
             yield from _walk(_at(old, step), _GONE, at + pointer(step))
+    elif (old is _GONE and new in _EMPTY) or (new is _GONE and old in _EMPTY):
+        return  # nothing is there, and nothing comes or goes
     elif old is _GONE:
         yield {"path": at, "kind": "added", "before": None, "after": new}
     elif new is _GONE:
