@@ -63,6 +63,9 @@ NOBODYS: Final = frozenset(
         ("get", "/v1/feed"),
         ("post", "/v1/tickets"),
         ("post", "/v1/simulations"),
+        ("get", "/v1/effects"),  # of a tenant's operators: tried in test_effects.py
+        ("get", "/v1/effects/{effect_id}"),
+        ("post", "/v1/effects/{effect_id}/resolution"),
         ("get", "/v1/admin/tool-pins"),  # of the platform: no tenant's
         ("post", "/v1/admin/tool-pins"),
     }

@@ -15,6 +15,7 @@ from fencepost_contracts.http import (
     TicketRequest,
 )
 from fencepost_contracts.http_admin import HandoffRequest, RepairRequest
+from fencepost_contracts.http_effects import EffectResolution
 from fencepost_contracts.http_evidence import (
     ForkRequest,
     RetryRequest,
@@ -29,7 +30,8 @@ from fencepost_api.problems import MEDIA_TYPE, PROBLEMS
 
 _REQUESTS: Final = (
     RunRequest, StopRequest, ResolutionRequest, SettingsPatch, TicketRequest, IntentRequest, PinDecision,
-    HandoffRequest, RepairRequest, RetryRequest, ForkRequest, SimulationRequest, SimulationsRequest, Problem,
+    HandoffRequest, RepairRequest, RetryRequest, ForkRequest, SimulationRequest, SimulationsRequest,
+    EffectResolution, Problem,
 )  # fmt: skip
 _REFS: Final = "#/components/schemas/{model}"
 _TEXT: Final = {"type": "string"}

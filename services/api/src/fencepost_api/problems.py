@@ -48,6 +48,7 @@ PROBLEMS: Final[Mapping[str, tuple[int, str]]] = {
     "request_in_progress": (409, "The first request under this key is still in work"),
     "conversation_busy": (409, "The conversation is busy"),
     "already_resolved": (409, "It was decided otherwise"),
+    "effect_not_asked": (409, "Nobody is asked about this effect"),
     "already_voted": (409, "You decided otherwise"),
     "not_an_approval": (409, "No approval is asked for"),
     "run_finished": (409, "The run has ended"),

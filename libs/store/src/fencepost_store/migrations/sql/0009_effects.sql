@@ -54,16 +54,16 @@ GRANT UPDATE (external_id, looks) ON agent.effects TO fencepost_gateway;
 
 -- What a person says of an effect, by the api, which may change no effect by itself: one rule, one statement each.
 -- The caller holds the run's row; the event is its audit.
-CREATE FUNCTION agent.resolve_effect(wanted text, outcome text, said jsonb, digest text, key text, actor text, found text)
+CREATE FUNCTION agent.resolve_effect(wanted text, verdict text, said jsonb, digest text, key text, actor text, named text)
 RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, agent AS $$
 DECLARE e agent.effects;
 BEGIN
-    IF outcome NOT IN ('completed', 'absent', 'abandoned') OR coalesce(said ->> 'evidence', '') = '' THEN
+    IF verdict NOT IN ('completed', 'absent', 'abandoned') OR coalesce(said ->> 'evidence', '') = '' THEN
         RAISE EXCEPTION 'a resolution is completed, absent or abandoned, with evidence' USING ERRCODE = '22023';
     END IF;
     UPDATE agent.effects f
-       SET state = outcome, resolution = said, resolution_hash = digest, resolution_key = key, resolved_by = actor,
-           resolved_at = clock_timestamp(), external_id = coalesce(found, f.external_id), next_look_at = NULL,
+       SET state = verdict, resolution = said, resolution_hash = digest, resolution_key = key, resolved_by = actor,
+           resolved_at = clock_timestamp(), external_id = coalesce(named, f.external_id), next_look_at = NULL,
            updated_at = clock_timestamp()
      WHERE f.effect_key = wanted AND f.tenant_id = agent.tenant() AND f.state = 'needs_human'
     RETURNING f.* INTO e;
@@ -71,11 +71,11 @@ BEGIN
         RETURN false;
     END IF;
     UPDATE agent.effect_attempts a
-       SET state = outcome, settled_at = clock_timestamp(), settled_by = 'user:' || actor
+       SET state = verdict, settled_at = clock_timestamp(), settled_by = 'user:' || actor
      WHERE a.effect_key = wanted AND a.state = 'unknown'
-       AND (outcome = 'absent' OR outcome = 'completed' AND a.attempt = e.attempts);
+       AND (verdict = 'absent' OR verdict = 'completed' AND a.attempt = e.attempts);
     UPDATE agent.actions c
-       SET status = CASE outcome WHEN 'completed' THEN 'committed' WHEN 'abandoned' THEN 'failed' ELSE c.status END
+       SET status = CASE verdict WHEN 'completed' THEN 'committed' WHEN 'abandoned' THEN 'failed' ELSE c.status END
      WHERE c.run_id = e.run_id AND c.index = e.index AND c.n = e.n;
     RETURN true;
 END $$;
