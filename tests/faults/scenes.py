@@ -224,6 +224,7 @@ async def simulated(mesh: Mesh, person: Person, point: str) -> None:
     run = await person.ask(REMIND.format(title="go home"))
     await _go_home(person, run)
     mesh.arm(point)
+    person.is_ready.set()
     made = await person.derive(run, "simulations")
     await person.ends(made, "succeeded")
     rows = await mesh.sql(
@@ -232,7 +233,6 @@ async def simulated(mesh: Mesh, person: Person, point: str) -> None:
         made["id"],
     )
     assert rows == [(3, 3)]
-    person.is_ready.set()
 
 
 async def _go_home(person: Person, run: View) -> None:
