@@ -151,6 +151,7 @@ class GatewaySettings(ArtifactSettings):
     service_secret_file: Path  # what a worker shows to be let in
     allow_unsafe_durability: bool = False  # tests only: a forgotten COMMIT breaks every promise
     secrets_dir: Path | None = None  # credentials of tools, one file each
+    secrets_vault_path: str | None = None  # the same in Vault: below it one secret each, in its field `value`
     # Special networks (link-local, metadata) that tools may call all the same, comma-separated.
     egress_allow: Annotated[tuple[str, ...], NoDecode] = ()
 
@@ -160,7 +161,7 @@ class GatewaySettings(ArtifactSettings):
         return _comma_separated(value)
 
 
-class WorkerSettings(LeaseSettings, WakeSettings):
+class WorkerSettings(LeaseSettings, WakeSettings, SecretSettings):
     database_url: str = _own("WORKER", "DATABASE_URL")
     database_direct_url: str | None = _own("WORKER", "DATABASE_DIRECT_URL", None)
     worker_slot: str = Field(min_length=1)  # never lives twice: the pod's UID, or a slot under a lock
@@ -175,6 +176,7 @@ class WorkerSettings(LeaseSettings, WakeSettings):
     model_url: str | None = None  # absent: the offline model answers
     model_name: str | None = None
     model_key: SecretStr | None = None
+    model_key_from: str | None = None  # a reference in place of the key: `file:`, `vault:`; read at each call
     model_timeout_seconds: float = 120.0
 
     @field_validator("worker_modules", mode="before")

@@ -14,6 +14,7 @@ from fencepost_runtime.keys import load_key_ring, load_secret
 from fencepost_runtime.lifecycle import run_service, run_until_stopped
 from fencepost_runtime.logging import get_logger, set_up_logging
 from fencepost_runtime.loop import run_every
+from fencepost_runtime.secret_sources import make_secrets
 from fencepost_runtime.secrets import register_secret
 from fencepost_runtime.server import serve_http
 from fencepost_runtime.settings import GatewaySettings, SettingsError, load_settings
@@ -28,6 +29,7 @@ from fencepost_tool_gateway.app import make_app
 from fencepost_tool_gateway.catalog import Catalogs
 from fencepost_tool_gateway.gateway import Gateway
 from fencepost_tool_gateway.outside import drained
+from fencepost_tool_gateway.secrets import named_secrets
 from fencepost_tool_gateway.world import make_outside
 
 log = get_logger(__name__)
@@ -62,7 +64,8 @@ async def serve(settings: GatewaySettings, stop: asyncio.Event) -> None:
     secret = load_secret(settings.service_secret_file)
     register_secret(secret)
     keys = load_key_ring(settings.token_keys_file)
-    outside = make_outside(settings)
+    sources = make_secrets(settings, clock)
+    outside = make_outside(settings, named_secrets(settings, sources))
     catalogs = Catalogs(module_dirs(settings.modules_dir), outside=outside.executors, pinning=outside.pinning)
     try:
         catalogs.load()
@@ -95,6 +98,7 @@ async def serve(settings: GatewaySettings, stop: asyncio.Event) -> None:
             log.warning("gateway.left_sending", attempts=left)
     finally:
         await catalogs.executor.close()
+        await sources.close()
         await store.close()
 
 

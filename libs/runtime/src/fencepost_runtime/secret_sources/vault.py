@@ -24,6 +24,7 @@ FRESH_SECONDS: Final = 60.0
 STALE_SECONDS: Final = 600.0  # how old a value may get while Vault is down; then nothing is sent with it
 RENEW_AT: Final = 2 / 3  # of a token's life
 TIMEOUT_SECONDS: Final = 5.0
+KEEP_SECONDS: Final = 5.0  # how often the token's age is looked at; a third of its life is far longer
 UNKNOWN_LIFE_SECONDS: Final = 300.0  # of a token that doesn't say how long it lives
 _REFUSED: Final = (401, 403)
 
@@ -65,6 +66,7 @@ class VaultSecrets:
         self._token: _Token | None = None
         self._values: dict[str, tuple[float, dict[str, Any]]] = {}
         self._lock = asyncio.Lock()
+        self._keeper: asyncio.Task[None] | None = None
 
     async def read(self, rest: str) -> str:
         path, _, name = rest.partition("#")
@@ -78,11 +80,28 @@ class VaultSecrets:
         register_secret(value)
         return value
 
+    async def keep(self) -> None:
+        """Renew the token when its time has come, whether or not anybody asks for a secret."""
+        async with self._lock:
+            if self._token is not None and self._clock.monotonic() >= self._token.renew_at:
+                try:
+                    await self._valid_token()
+                except (SecretsUnavailable, SecretMissing) as error:
+                    log.warning("secrets.token_not_renewed", detail=str(error))
+
+    async def _keep_alive(self) -> None:
+        while True:
+            await asyncio.sleep(KEEP_SECONDS)
+            await self.keep()
+
     async def close(self) -> None:
+        if self._keeper is not None:
+            self._keeper.cancel()
         await self._http.aclose()
 
     async def _data(self, path: str, reference: str) -> dict[str, Any]:
         async with self._lock:
+            self._keeper = self._keeper or asyncio.create_task(self._keep_alive(), name="vault-token")
             now = self._clock.monotonic()
             known = self._values.get(path)
             if known is not None and now - known[0] < FRESH_SECONDS:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
 import httpx
 from fencepost_contracts import canonical
 from fencepost_runtime.http import http_client
+from fencepost_runtime.secret_sources import SecretMissing, SecretsUnavailable
 
 from fencepost_worker.models.port import (
     CallDelta,
@@ -34,13 +35,18 @@ READ_SECONDS: Final = 60.0  # silence between two chunks; a dead stream looks li
 DONE: Final = "[DONE]"
 
 
+KeyNow = Callable[[], Awaitable[str]]
+
+
 class OpenAICompatible:
     """One endpoint and model. url: up to and without `/chat/completions`."""
 
     provider = "openai_compatible"
 
-    def __init__(self, url: str, name: str, key: str | None = None) -> None:
+    def __init__(self, url: str, name: str, key: str | None = None, key_now: KeyNow | None = None) -> None:
+        """key_now: reads the key at each call, for one that is rotated while we run; before `key`."""
         self.name = name
+        self._key_now = key_now
         self.endpoint = public_endpoint(url)
         self._path = url.rstrip("/") + "/chat/completions"
         headers = {"Authorization": f"Bearer {key}"} if key else {}
@@ -54,7 +60,10 @@ class OpenAICompatible:
         names = WireNames(tool.name for tool in request.tools)
         try:
             async with asyncio.timeout(request.timeout_seconds):
-                async with self._client.stream("POST", self._path, json=_body(request, names)) as response:
+                headers = {"Authorization": f"Bearer {await self._key_now()}"} if self._key_now else None
+                async with self._client.stream(
+                    "POST", self._path, json=_body(request, names), headers=headers
+                ) as response:
                     if response.status_code != 200:
                         raise await _refused(response)
                     async for text in data_of(response.aiter_bytes()):
@@ -62,6 +71,8 @@ class OpenAICompatible:
                             return
                         for delta in _deltas(_event(text), names):
                             yield delta
+        except (SecretMissing, SecretsUnavailable) as error:  # nothing was sent
+            raise ModelFailed("secret_missing", str(error)) from None
         except TimeoutError:
             raise ModelFailed("timeout", f"no whole answer within {request.timeout_seconds:g} s") from None
         except httpx.TimeoutException as error:
