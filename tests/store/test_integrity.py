@@ -62,6 +62,14 @@ PLANTS: Mapping[str, Sequence[str]] = {
         " request, outcome, observations, started_at, attempt_ends_at, settled_at, settled_by"
         " FROM agent.effect_attempts WHERE run_id = %(succeeded)s"
     ],
+    "i10_person_gave_evidence": [
+        "UPDATE agent.effects SET resolution = '{\"evidence\": \"x\"}', resolved_by = 'x'"
+        " WHERE run_id = %(succeeded)s"
+    ],
+    "i10_nothing_unknown_is_forgotten": [
+        "UPDATE agent.effects SET class = 'external_opaque' WHERE run_id = %(cancelled)s",
+        "UPDATE agent.effect_attempts SET attempt_ends_at = '2020-01-01' WHERE run_id = %(cancelled)s",
+    ],
     "i10_effect_fits_its_attempts": [
         "UPDATE agent.effects SET state = 'failed' WHERE run_id = %(succeeded)s"
     ],

@@ -41,6 +41,8 @@ SQL_CHECKS: Final[Mapping[str, str]] = MappingProxyType(
         "i08_due_run_was_told": "I08",
         "i10_one_open_attempt": "I10",
         "i10_effect_fits_its_attempts": "I10",
+        "i10_nothing_unknown_is_forgotten": "I10",
+        "i10_person_gave_evidence": "I10",
         "i11_completion_has_its_event": "I11",
         "i12_attempt_was_approved": "I12",
         "i12_approval_is_stored": "I12",

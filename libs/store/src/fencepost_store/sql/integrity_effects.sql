@@ -11,7 +11,9 @@ SELECT 'run ' || r.id AS subject, 'succeeded with effect ' || e.effect_key || ' 
    AND e.state IN ('started', 'accepted', 'unknown', 'needs_human');
 
 -- i10_one_open_attempt --
--- Why: I10. One open attempt a key; what can't be asked about is never repeated; a local one lands once.
+-- Why: I10. One open attempt a key, one that landed (under a provider's key a repeat lands as the first did). Opaque
+--      and queryable effects are repeated only after what settled every earlier attempt: a refusal, a look-up that said
+--      absent, or a person; opaque ones never by a look-up.
 -- Locks: none.  Clock: none.
 -- Result: effects with more.
 SELECT 'effect ' || e.effect_key AS subject,
@@ -21,8 +23,34 @@ SELECT 'effect ' || e.effect_key AS subject,
   JOIN agent.effect_attempts a USING (effect_key)
  GROUP BY e.effect_key, e.class
 HAVING count(*) FILTER (WHERE a.state = 'started') > 1
-    OR count(*) FILTER (WHERE a.state = 'completed') > 1
-    OR (e.class = 'external_opaque' AND count(*) > 1);
+    OR (e.class <> 'external_idempotent' AND count(*) FILTER (WHERE a.state = 'completed') > 1)
+    OR (e.class IN ('external_opaque', 'external_queryable')
+        AND count(*) FILTER (WHERE a.state IN ('started', 'unknown', 'completed')) > 1)
+    OR (e.class = 'external_opaque'
+        AND count(*) FILTER (WHERE a.state = 'absent' AND coalesce(a.settled_by, '') NOT LIKE 'user:%') > 0);
+
+-- i10_person_gave_evidence --
+-- Why: 02 §5. What a person settled names who and by what evidence, and has its event.
+-- Locks: none.  Clock: none.
+-- Result: effects resolved without.
+SELECT 'effect ' || e.effect_key AS subject,
+       e.state || CASE WHEN e.resolution IS NULL THEN ' without a resolution' ELSE ' without its event' END AS detail
+  FROM agent.effects e
+ WHERE (e.state = 'abandoned' AND e.resolution IS NULL)
+    OR (e.resolution IS NOT NULL
+        AND NOT EXISTS (SELECT FROM agent.run_events v WHERE v.run_id = e.run_id AND v.type = 'effect.resolved'));
+
+-- i10_nothing_unknown_is_forgotten --
+-- Why: I10. What isn't known is being looked at, waits for its run's repeat, or is before a person.
+-- Locks: none.  Clock: database.
+-- Result: external effects that stayed `started` long after their attempt's end (a minute: the sweep takes seconds).
+SELECT 'effect ' || e.effect_key AS subject, e.state || ' since its attempt ended at ' || max(a.attempt_ends_at) AS detail
+  FROM agent.effects e
+  JOIN agent.effect_attempts a USING (effect_key)
+ WHERE e.state = 'started'
+   AND e.class LIKE 'external%'
+ GROUP BY e.effect_key, e.state
+HAVING max(a.attempt_ends_at) < clock_timestamp() - interval '60 seconds';
 
 -- i10_effect_fits_its_attempts --
 -- Why: I10, I05. What an effect says happened is what its attempts say.
@@ -138,7 +166,8 @@ SELECT b.place || ' row of ' || b.origin_effect_key AS subject,
 SELECT 'effect ' || e.effect_key AS subject, 'completed without an event that says so' AS detail
   FROM agent.effects e
  WHERE e.state = 'completed'
-   AND (SELECT count(*) FROM agent.run_events v WHERE v.run_id = e.run_id AND v.type = 'action.committed')
+   AND (SELECT count(*) FROM agent.run_events v WHERE v.run_id = e.run_id
+           AND v.type IN ('action.committed', 'effect.resolved'))
        < (SELECT count(*) FROM agent.effects o WHERE o.run_id = e.run_id AND o.state = 'completed')
    AND EXISTS (SELECT FROM agent.run_events v WHERE v.run_id = e.run_id)
 UNION ALL

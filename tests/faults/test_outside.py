@@ -1,0 +1,146 @@
+"""Effects that leave the house, on a real mesh: each process killed at each point; the provider's own log.
+
+Exactly one parcel where a key or a look-up allows it; for what can't be asked about, one at most without
+a person, and what is unknown is before a person, whose word ends the run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections import deque
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from fencepost_domain.effect import effect_key
+from fencepost_runtime.failpoints import FAILPOINTS
+
+from tests.faults.mesh import Mesh, mesh_at, new_tenant
+from tests.faults.people import Person
+from tests.faults.scenes import OUTSIDE
+from tests.support.parcels import SEND, Provider, parcels_module, providing_parcels, secrets_folder
+from tests.support.scripted_model import Chunks, ScriptedModel, providing, tool_answer
+
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(180)]
+SENDING = [point for point in OUTSIDE if point.startswith("gateway.send.")]
+LOOKING = [point for point in OUTSIDE if "look_up" in point]
+CLASSES = ("idempotent", "queryable", "opaque")
+
+
+class _Sends(deque[Any]):
+    """A model that sends the parcel by the tool that the request names."""
+
+    def popleft(self) -> Any:
+        return self._answer
+
+    def _answer(self, body: dict[str, Any]) -> Chunks:
+        words = next(m["content"] for m in body["messages"] if m["role"] == "user")
+        return tool_answer(f"probe.{words.split()[-1]}", SEND)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def provider() -> AsyncIterator[Provider]:
+    async with providing_parcels() as running:
+        yield running
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def mesh(tmp_path_factory: pytest.TempPathFactory, provider: Provider) -> AsyncIterator[Mesh]:
+    folder: Path = tmp_path_factory.mktemp("outside")
+    async with providing(ScriptedModel(script=_Sends())) as model:
+        env = {
+            "FENCEPOST_MODEL_URL": model.url,
+            "FENCEPOST_MODEL_NAME": "scripted",
+            "FENCEPOST_MODULES_DIR": str(parcels_module(provider.url)),
+            "FENCEPOST_SECRETS_DIR": str(secrets_folder(folder / "secrets")),
+        }
+        async with mesh_at(folder, env) as running:
+            yield running
+
+
+async def begun(person: Person, tool: str) -> tuple[Any, str]:
+    run = await person.ask(f"send it by {tool}", module="probe")
+    if tool == "opaque":
+        await person.decide(await person.asked(run), decision="approve")
+    return run, effect_key(run["id"], 0)
+
+
+async def settled_by_a_person(mesh: Mesh, person: Person, provider: Provider, key: str, sent: int) -> None:
+    """What an operator does who looked at the other side's books."""
+    await mesh.until("SELECT state = 'needs_human' FROM agent.effects WHERE effect_key = %s", key)
+    said = {"outcome": "completed" if sent else "absent", "evidence": "their log"}
+    token = mesh.running.identity.mint_token("olga", person.tenant, ("operator",))
+    verb = ("effects", "resolve", key, said["outcome"], "--evidence", said["evidence"])
+    told = {**os.environ, "FENCEPOST_URL": mesh.running.url, "FENCEPOST_TOKEN": token}
+    asked = await asyncio.create_subprocess_exec(sys.executable, "-m", "fencepost_cli.main", *verb, env=told)
+    assert await asked.wait() == 0
+
+
+@pytest.mark.parametrize("tool", CLASSES)
+@pytest.mark.parametrize("point", SENDING)
+async def test_i10_killed_while_sending_the_world_has_it_once(
+    mesh: Mesh, provider: Provider, point: str, tool: str
+) -> None:
+    tenant = new_tenant()
+    async with mesh.client(tenant) as client:
+        person = Person(mesh, client, tenant)
+        before = await provider.sent()
+        mesh.arm(point)
+        run, key = await begun(person, tool)
+        died = await mesh.hit(point)
+        await mesh.back(FAILPOINTS[point].process, died)
+        if tool == "opaque" and point not in ("gateway.send.before_start", "gateway.send.after_commit"):
+            sent = await provider.sent() - before
+            assert sent <= 1, "never twice without a person"
+            await settled_by_a_person(mesh, person, provider, key, sent)
+        await person.ends(run, "succeeded")
+        assert await provider.sent() - before == 1
+    assert await mesh.violations() == []
+
+
+@pytest.mark.parametrize("point", LOOKING)
+async def test_i10_killed_while_looking_it_is_found_and_not_sent_again(
+    mesh: Mesh, provider: Provider, point: str
+) -> None:
+    tenant = new_tenant()
+    async with mesh.client(tenant) as client:
+        person = Person(mesh, client, tenant)
+        # Not there yet when it is looked at first: what isn't settled is written down too.
+        late = 2.5 if point == "gateway.look_up.before_commit" else 0
+        await provider.switch(mode="accept_then_drop", visible_after=late)
+        mesh.arm(point)
+        run, key = await begun(person, "queryable")
+        orphaned = FAILPOINTS[point].process == "reconciler"
+        if orphaned:  # else the run's own commit looks first
+            await mesh.until("SELECT state = 'unknown' FROM agent.effects WHERE effect_key = %s", key)
+            await mesh.running.kill("worker")
+        died = await mesh.hit(point)
+        await mesh.back(FAILPOINTS[point].process, died)
+        if orphaned:
+            await mesh.running.start("worker")
+        await person.ends(run, "succeeded")
+        assert await provider.sent(key) == 1
+    await provider.switch(visible_after=0)
+    assert await mesh.violations() == []
+
+
+@pytest.mark.parametrize("point", ["worker.commit.before_answer", "worker.commit.after_answer"])
+@pytest.mark.parametrize("tool", CLASSES)
+async def test_i10_a_worker_killed_at_its_commit_sends_nothing_twice(
+    mesh: Mesh, provider: Provider, point: str, tool: str
+) -> None:
+    tenant = new_tenant()
+    async with mesh.client(tenant) as client:
+        person = Person(mesh, client, tenant)
+        before = await provider.sent()
+        mesh.arm(point)
+        run, _ = await begun(person, tool)
+        died = await mesh.hit(point)
+        await mesh.back("worker", died)
+        await person.ends(run, "succeeded")
+        assert await provider.sent() - before == 1
+    assert await mesh.violations() == []
