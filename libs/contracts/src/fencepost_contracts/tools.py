@@ -236,10 +236,22 @@ class CommitAnswer(Wire):
 
 
 class InProgress(Wire):
-    """202: an attempt is open and hasn't ended; ask again after `retry_after_seconds`."""
+    """202: an attempt is open and hasn't ended; ask again after `retry_after_seconds`.
+
+    is_task: the other side accepted it as a task, whose end wakes the run; there is nothing to ask for.
+    """
 
     state: Literal["in_progress"] = "in_progress"
     retry_after_seconds: float
+    is_task: bool = False
+
+
+class TaskAnswer(Wire):
+    """GET /internal/tasks/{id}. state: starting, running, completed, failed, cancelled or unknown."""
+
+    id: UUID
+    state: str
+    is_over: bool
 
 
 class ActionRequest(Wire):

@@ -54,7 +54,9 @@ def decide_settlement(
     others = [one for one in attempts if one.number != number]
     duplicated = _duplicated(effect_class, mine, others, external_id) if heard is Heard.COMPLETED else ()
     is_newest = number == len(attempts)
-    if is_newest and state is S.STARTED and mine.state is AttemptState.STARTED:
+    if heard is Heard.ACCEPTED and state is S.ACCEPTED:
+        return Settled(None, None)
+    if is_newest and state in (S.STARTED, S.ACCEPTED) and mine.state is AttemptState.STARTED:
         # What an earlier attempt was seen to have done stands, whatever this one told.
         seen = any(one.landed for one in others)
         unsure = any(one.state is AttemptState.UNKNOWN for one in others)

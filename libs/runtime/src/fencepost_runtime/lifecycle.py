@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from typing import Any
 
 import uvloop
@@ -74,3 +75,12 @@ async def run_until_stopped(stop: asyncio.Event, *tasks: Coroutine[Any, Any, Non
     for result in results:
         if isinstance(result, BaseException) and not isinstance(result, asyncio.CancelledError):
             raise result
+
+
+async def until_stopped(endless: Coroutine[Any, Any, None], stop: asyncio.Event) -> None:
+    """Run a part that knows no end of its own until `stop`."""
+    running = asyncio.ensure_future(endless)
+    await stop.wait()
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running

@@ -152,6 +152,7 @@ class GatewaySettings(ArtifactSettings):
     allow_unsafe_durability: bool = False  # tests only: a forgotten COMMIT breaks every promise
     secrets_dir: Path | None = None  # credentials of tools, one file each
     secrets_vault_path: str | None = None  # the same in Vault: below it one secret each, in its field `value`
+    callback_url: str | None = None  # where tasks may say that they ended; absent: they are polled alone
     # Special networks (link-local, metadata) that tools may call all the same, comma-separated.
     egress_allow: Annotated[tuple[str, ...], NoDecode] = ()
 

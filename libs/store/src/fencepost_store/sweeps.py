@@ -125,6 +125,11 @@ async def find_expired_interrupts(tx: Tx, after: UUID, batch: int) -> list[Candi
     return [Candidate(row["id"], row["run_id"]) for row in rows]
 
 
+async def find_untold_tasks(tx: Tx, after: UUID, batch: int) -> list[Candidate]:
+    rows = await tx.rows("find_untold_tasks", after=after, batch=batch)
+    return [Candidate(row["id"], row["run_id"]) for row in rows]
+
+
 async def find_passed_deadlines(tx: Tx, after: UUID, batch: int) -> list[Candidate]:
     return await _runs(tx, "find_passed_deadlines", after, batch)
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from contextlib import suppress
 from secrets import token_bytes
-from typing import Any, Final
+from typing import Final
 
 from fencepost_domain.ports import Clock, Ids
 from fencepost_runtime.artifacts import ArtifactStore, open_artifacts
 from fencepost_runtime.keys import KEY_BYTES, KeyRing, load_key_ring
-from fencepost_runtime.lifecycle import run_service, run_until_stopped
+from fencepost_runtime.lifecycle import run_service, run_until_stopped, until_stopped
 from fencepost_runtime.logging import get_logger, set_up_logging
 from fencepost_runtime.secret_sources import make_secrets
 from fencepost_runtime.server import serve_http
@@ -87,15 +85,6 @@ async def close_streams(api: Api) -> None:
     await api.stop.wait()
     api.runs.close()
     api.feed.close()
-
-
-async def until_stopped(endless: Coroutine[Any, Any, None], stop: asyncio.Event) -> None:
-    """Run a part that knows no end of its own until `stop`."""
-    running = asyncio.ensure_future(endless)
-    await stop.wait()
-    running.cancel()
-    with suppress(asyncio.CancelledError):
-        await running
 
 
 async def serve(settings: ApiSettings, stop: asyncio.Event) -> None:

@@ -57,6 +57,11 @@ class Due:
             elif is_due and name in self._flags:
                 self._flags[name].set()
 
+    def raise_flag(self, name: str) -> None:
+        """Somebody knows that this sweep has something to do: it needn't wait for the next look."""
+        if name in self._flags:
+            self._flags[name].set()
+
     def gate(self, name: str, run_once: RunOnce, at_most: timedelta = AT_MOST) -> RunOnce:
         """`run_once` that waits until it is due, `at_most` long; after `more` it goes on at once."""
         due = self._flags.setdefault(name, asyncio.Event())

@@ -42,18 +42,22 @@ from fencepost_reconciler.loops import (
     fire_reminders,
     look_up_effects,
     paused_until,
+    poll_tasks,
     prune,
     relay_outbox,
     scan_artifacts,
     settle_effects,
     sign_heads,
     stop_children,
+    tell_tasks,
     verify_chain,
     wake_runs,
     worker_versions,
 )
 
-GATED: Final = frozenset({"expire_leases", "drain", "fire_reminders", "deadlines", "expire_interrupts"})
+GATED: Final = frozenset({
+    "expire_leases", "drain", "fire_reminders", "deadlines", "expire_interrupts", "poll_tasks", "tell_tasks"
+})  # fmt: skip
 STALLED_AFTER: Final = timedelta(seconds=30)  # a loop without success for longer makes the process unready
 
 log = get_logger(__name__)
@@ -106,6 +110,8 @@ def make_loops(
             look_up_effects.LookUpEffects(store, make_asker(settings), clock).run_once,
             look_up_effects.EVERY,
         ),
+        Loop("poll_tasks", poll_tasks.PollTasks(store, make_asker(settings), lambda: ear.on_tasks()).run_once, poll_tasks.EVERY),
+        Loop("tell_tasks", tell_tasks.TellTasks(store).run_once, tell_tasks.EVERY),
         Loop("paused_until", paused_until.PausedUntil(store).run_once, paused_until.EVERY),
         Loop("worker_versions", versions.run_once, worker_versions.EVERY, False),
         Loop("verify_chain", verify_chain.VerifyChain(store).run_once, verify_chain.EVERY, False),
@@ -184,6 +190,7 @@ async def serve(settings: ReconcilerSettings, stop: asyncio.Event) -> None:
     due = Due(asked, ear, grace)
     secrets = make_secrets(settings, clock)
     artifacts = await open_artifacts(settings, secrets, ids)
+    ear.on_tasks = lambda: due.raise_flag("tell_tasks")
     every = make_loops(store, publisher, ear, clock, settings, grace, artifacts)
     loops = when_due(every, due, timedelta(seconds=settings.sweep_seconds))
     statuses = {loop.name: LoopStatus(loop.name) for loop in loops}

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
+from uuid import UUID
 
 from fastapi import FastAPI, Request
 from fencepost_contracts.tools import ActionRequest, CommitRequest, InProgress, PrepareRequest
-from fencepost_domain.errors import FencepostError, Unavailable
+from fencepost_domain.errors import FencepostError, NotFound, Unavailable
 from fencepost_runtime.health import Check, run_checks
 from fencepost_runtime.http import REQUEST_ID_HEADER, request_id
 from fencepost_runtime.logging import get_logger, log_context
@@ -19,7 +20,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from fencepost_tool_gateway import lookup
+from fencepost_tool_gateway import callbacks, lookup, tasks
 from fencepost_tool_gateway.gateway import Gateway
 from fencepost_tool_gateway.invoke import commit
 from fencepost_tool_gateway.limits import check_service, read_fence, read_model
@@ -28,6 +29,7 @@ from fencepost_tool_gateway.problems import Refused, internal, respond
 
 log = get_logger(__name__)
 ROUTES: Final = frozenset(f"/internal/actions/{verb}" for verb in ("prepare", "commit", "lookup", "cancel"))
+OPEN_TO_TOKENS: Final = callbacks.PATH + "/"  # who runs a task has a token of that task, and no other
 Next = Callable[[Request], Awaitable[Response]]
 
 
@@ -49,12 +51,14 @@ def make_app(gateway: Gateway, secret: str, checks: Mapping[str, Check]) -> Fast
     _probes(app, checks, gateway)
     _catalogs(app, gateway)
     _actions(app, gateway)
+    _tasks(app, gateway)
     return app
 
 
 async def _answered(request: Request, call_next: Next, expected: bytes, identity: str) -> Response:
     try:
-        if request.url.path not in ("/healthz", "/readyz"):
+        is_open = request.url.path in ("/healthz", "/readyz") or request.url.path.startswith(OPEN_TO_TOKENS)
+        if not is_open:
             check_service(request, expected)
         response = await call_next(request)
         if response.status_code in (404, 405) and response.headers.get("content-type") == "application/json":
@@ -137,10 +141,20 @@ def _actions(app: FastAPI, gateway: Gateway) -> None:
         body, _ = await read_model(request, ActionRequest)
         return _json(await lookup.cancel(gateway, fence, body))
 
+
+def _tasks(app: FastAPI, gateway: Gateway) -> None:
     @app.get("/internal/tasks/{task_id}")
     async def task(task_id: str) -> Response:
-        lookup.task(task_id[:64])
-        raise AssertionError("unreachable")
+        try:
+            wanted = UUID(task_id)
+        except ValueError:
+            raise NotFound("task", task_id[:64]) from None
+        return _json(await tasks.look_at_task(gateway, wanted))
+
+    @app.post(callbacks.PATH + "/{effect_key}")
+    async def event(effect_key: str, request: Request) -> Response:
+        given = request.headers.get("authorization", "").removeprefix("Bearer ")
+        return _json(await tasks.take_event(gateway, effect_key[:200], given))
 
 
 def _check_indexes(body: PrepareRequest) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
@@ -39,6 +40,7 @@ class Gateway:
     boot: str
     clock: Clock = field(default_factory=SystemClock)
     sending: set[asyncio.Task[None]] = field(default_factory=set)
+    ring: Callable[[], None] = field(default=lambda: None)  # the reconciler is told that a task ended
     _tenants: OrderedDict[UUID, UUID] = field(default_factory=OrderedDict)
 
     @property

@@ -15,7 +15,7 @@ from fencepost_domain.errors import Conflict, NotFound
 from fencepost_domain.fence import Fence
 from fencepost_domain.recovery import check_gate
 from fencepost_domain.run import Run
-from fencepost_domain.vocabulary import EffectState
+from fencepost_domain.vocabulary import EffectClass, EffectState
 from fencepost_store import actions as store
 from fencepost_store import grants
 from fencepost_store.actions import Surroundings
@@ -32,6 +32,7 @@ from fencepost_tool_gateway.problems import Refused
 from fencepost_tool_gateway.standing import check_today
 
 PINNED: Final = frozenset({"tool_changed", "source_unavailable"})  # the source's doing, not the catalog's
+TASK_RETRY: Final = 5.0  # seconds; for who asks all the same
 SHORTEST_RETRY: Final = 0.2  # seconds; an attempt that is about to end is asked for soon
 
 
@@ -139,7 +140,9 @@ async def _stored(
 
 
 def _from_ledger(effect: Effect, now: datetime) -> Unfinished | CommitAnswer | InProgress:
-    if effect.effect_class in EXTERNAL:
+    if effect.state is EffectState.ACCEPTED:
+        return accepted()
+    if effect.effect_class in EXTERNAL or effect.effect_class is EffectClass.ASYNC:
         return Unfinished(effect)
     if effect.state in (EffectState.COMPLETED, EffectState.FAILED):
         outcome = Outcome(effect.state, effect.result, effect.error, effect.result_invalid)
@@ -148,6 +151,11 @@ def _from_ledger(effect: Effect, now: datetime) -> Unfinished | CommitAnswer | I
         left = (effect.attempt_ends_at - now).total_seconds()
         return InProgress(retry_after_seconds=max(left, SHORTEST_RETRY))
     raise Conflict("reconcile", f"what became of {effect.tool} is not known: it is {effect.state}")
+
+
+def accepted() -> InProgress:
+    """It is a task now: its end wakes the run."""
+    return InProgress(retry_after_seconds=TASK_RETRY, is_task=True)
 
 
 async def _named(tx: Tx, run_id: UUID, request: CommitRequest) -> Action:

@@ -46,8 +46,3 @@ async def cancel(gateway: Gateway, fence: Fence, request: ActionRequest) -> Canc
     if answer.n is None:
         return CancelAnswer(outcome="nothing")
     return CancelAnswer(outcome="too_late", state=answer.state)
-
-
-def task(task_id: str) -> None:
-    """An asynchronous task. No tool of this release makes one."""
-    raise NotFound("task", task_id)

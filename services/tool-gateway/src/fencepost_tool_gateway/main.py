@@ -11,7 +11,7 @@ from fencepost_contracts.modules import module_dirs
 from fencepost_domain.errors import FencepostError
 from fencepost_runtime.health import Check
 from fencepost_runtime.keys import load_key_ring, load_secret
-from fencepost_runtime.lifecycle import run_service, run_until_stopped
+from fencepost_runtime.lifecycle import run_service, run_until_stopped, until_stopped
 from fencepost_runtime.logging import get_logger, set_up_logging
 from fencepost_runtime.loop import run_every
 from fencepost_runtime.secret_sources import make_secrets
@@ -20,6 +20,7 @@ from fencepost_runtime.server import serve_http
 from fencepost_runtime.settings import GatewaySettings, SettingsError, load_settings
 from fencepost_runtime.system import SystemClock, SystemIds
 from fencepost_runtime.telemetry import set_up_telemetry
+from fencepost_runtime.wake.bell import TASKS, Bell
 from fencepost_store.catalogs import unsafe_durability
 from fencepost_store.engine import make_engine, prepare_threshold
 from fencepost_store.schema import schema_is_current
@@ -66,6 +67,7 @@ async def serve(settings: GatewaySettings, stop: asyncio.Event) -> None:
     keys = load_key_ring(settings.token_keys_file)
     sources = make_secrets(settings, clock)
     outside = make_outside(settings, named_secrets(settings, sources))
+    outside.tasks.callback_url, outside.tasks.keys = settings.callback_url, keys
     catalogs = Catalogs(module_dirs(settings.modules_dir), outside=outside.executors, pinning=outside.pinning)
     try:
         catalogs.load()
@@ -84,13 +86,15 @@ async def serve(settings: GatewaySettings, stop: asyncio.Event) -> None:
         await catalogs.follow(store)
         new = await catalogs.publish(store)
         outside.servers.folders.update(catalogs.folders())
-        gateway = Gateway(store, catalogs, keys, ids, str(ids.uuid7()))
+        bell = Bell(settings.database_url, payload=TASKS)
+        gateway = Gateway(store, catalogs, keys, ids, str(ids.uuid7()), ring=bell.ring)
         log.info("gateway.ready", catalogs_new=new, boot=gateway.boot, port=settings.gateway_port)
         app = make_app(gateway, secret, _checks(settings, store))
         await run_until_stopped(
             stop,
             serve_http(app, settings.gateway_host, settings.gateway_port, stop, _announce),
             run_every(lambda: catalogs.reload(store), RELOAD_EVERY, stop, "reload_contracts", clock),
+            until_stopped(bell.run(), stop),
             run_every(lambda: catalogs.follow(store), RELOAD_EVERY, stop, "follow_pins", clock),
             run_every(lambda: catalogs.look(store), RELOAD_EVERY, stop, "look_at_sources", clock),
         )

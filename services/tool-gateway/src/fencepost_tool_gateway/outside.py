@@ -26,6 +26,7 @@ from fencepost_store import effects_outside as store
 from fencepost_store.effects_outside import WholeEffect
 from fencepost_store.record import record
 from fencepost_store.runs import lock_run
+from fencepost_store.tasks import insert_task
 from fencepost_store.transaction import Tx
 
 from fencepost_tool_gateway.advance import advance, know, unsettled
@@ -33,7 +34,7 @@ from fencepost_tool_gateway.catalog import Compiled
 from fencepost_tool_gateway.conversation_state import hold_state
 from fencepost_tool_gateway.executors.port import Outside, Sending, Told
 from fencepost_tool_gateway.gateway import Gateway
-from fencepost_tool_gateway.judge import SHORTEST_RETRY, Authorised, authorise, authorise_repeat
+from fencepost_tool_gateway.judge import SHORTEST_RETRY, Authorised, accepted, authorise, authorise_repeat
 from fencepost_tool_gateway.settle import Report, settle
 
 log = get_logger(__name__)
@@ -88,6 +89,11 @@ async def _opened(
     key = effect_key(action.run_id, action.index)
     request = outside.request(may.call, key)
     await open_first(gateway, tx, may, request)
+    if tool.source is not None and tool.source.task is not None:
+        await insert_task(
+            tx, effect_key=key, run_id=action.run_id, tenant_id=action.tenant_id, tool=tool.name,
+            timeout_seconds=tool.timeout_seconds, lives_seconds=tool.source.task.lives_seconds,
+        )  # fmt: skip
     await hold_state(tx, may.run, may.bound.words, tool.name, may.call.arguments)
     await _tell_started(gateway, tx, may.run, fence, may, key, 1)
     ends = before + tool.timeout_seconds
@@ -239,6 +245,8 @@ async def _sent(gateway: Gateway, tenant: UUID, started: Started) -> CommitAnswe
     settled = from_ledger(effect)
     if settled is not None:
         return settled.model_copy(update={"replayed": False})
+    if effect.state is EffectState.ACCEPTED:
+        return accepted()
     return InProgress(retry_after_seconds=SHORTEST_RETRY)  # the caller's next turn says what comes now
 
 

@@ -19,7 +19,7 @@ from fencepost_domain.decision import Decision, NewEvent
 from fencepost_domain.effect import Heard, wait_after
 from fencepost_domain.errors import NotFound
 from fencepost_domain.settlement import Settled, decide_settlement
-from fencepost_domain.vocabulary import TERMINAL, ActionStatus, EffectState, Ev
+from fencepost_domain.vocabulary import TERMINAL, ActionStatus, EffectClass, EffectState, Ev
 from fencepost_runtime.failpoints import ahit
 from fencepost_runtime.logging import get_logger
 from fencepost_runtime.telemetry import counter
@@ -28,6 +28,7 @@ from fencepost_store.actions import end_action, lock_action
 from fencepost_store.effects_outside import WholeEffect
 from fencepost_store.record import record
 from fencepost_store.runs import Locked, lock_run
+from fencepost_store.tasks import follow_effect
 from fencepost_store.transaction import Tx
 
 from fencepost_tool_gateway.catalog import Compiled
@@ -109,6 +110,9 @@ async def _write(tx: Tx, locked: Locked, report: Report, bound: Compiled | None)
     )
     await _write_attempt(tx, effect, report, decided, checked)
     state = await _write_effect(tx, effect, report, decided, checked)
+    if effect.effect_class is EffectClass.ASYNC:
+        code = checked.error["code"] if checked.error else None
+        await follow_effect(tx, effect.key, state, external_id=told.external_id, code=code)
     late = locked.run.status in TERMINAL or decided.attempt is None
     events = [NewEvent(tx.ids.uuid7(), *_told(effect, report, decided, state, checked, late), report.by)]
     if decided.effect is EffectState.COMPLETED and checked.error is None and bound and action:
@@ -118,7 +122,9 @@ async def _write(tx: Tx, locked: Locked, report: Report, bound: Compiled | None)
         )
     if decided.duplicated:
         events.append(_duplicated(tx, effect, decided))
-    await record(tx, locked.run, Decision(None, sets={"wake": True}, events=tuple(events)))
+    # An accepted task ends no wait, and its own commit is about to begin one.
+    sets = {} if state is EffectState.ACCEPTED else {"wake": True}
+    await record(tx, locked.run, Decision(None, sets=sets, events=tuple(events)))
     await ahit("gateway.send.before_commit")
     return state
 

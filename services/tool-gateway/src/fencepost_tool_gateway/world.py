@@ -10,6 +10,7 @@ from fencepost_tool_gateway.egress import Egress, GuardedTransport, networks
 from fencepost_tool_gateway.executors.http import HttpExecutor
 from fencepost_tool_gateway.executors.mcp import McpExecutor
 from fencepost_tool_gateway.executors.port import Outside
+from fencepost_tool_gateway.executors.tasks import TaskExecutor
 from fencepost_tool_gateway.pinning import Pinning
 from fencepost_tool_gateway.secrets import LocalSecrets, Secrets
 
@@ -17,6 +18,7 @@ from fencepost_tool_gateway.secrets import LocalSecrets, Secrets
 @dataclass(frozen=True, slots=True)
 class OutsideWorld:
     executors: tuple[Outside, ...]
+    tasks: TaskExecutor
     servers: McpExecutor
     pinning: Pinning
 
@@ -33,4 +35,5 @@ def make_outside(settings: GatewaySettings, secrets: Secrets | None = None) -> O
 def outside_world(secrets: Secrets, egress: Egress) -> OutsideWorld:
     servers = McpExecutor(secrets, egress)
     http = HttpExecutor(secrets, GuardedTransport(egress))
-    return OutsideWorld((servers, http), servers, Pinning(servers))
+    tasks = TaskExecutor(http)
+    return OutsideWorld((servers, tasks, http), tasks, servers, Pinning(servers))

@@ -30,7 +30,7 @@ from fencepost_runtime.http import http_client
 from fencepost_runtime.logging import get_logger
 from pydantic import ValidationError
 
-from fencepost_worker.flow.step import EffectInProgress, GatewayConflict, GatewayRefused
+from fencepost_worker.flow.step import EffectInProgress, GatewayConflict, GatewayRefused, TaskRunning
 
 TRIES: Final = 6
 WAIT_SECONDS: Final = (0.1, 0.2, 0.5, 1.0, 2.0)  # between tries; then the run is deferred and asks again
@@ -91,7 +91,7 @@ class RunGateway:
     async def commit(self, index: int, n: int, token_id: UUID) -> CommitAnswer:
         """Waits a little for an attempt in progress.
 
-        Raises EffectInProgress, GatewayConflict, FenceLost, Unavailable.
+        Raises TaskRunning, EffectInProgress, GatewayConflict, FenceLost, Unavailable.
         """
         body = CommitRequest(index=index, n=n, token_id=token_id).model_dump(mode="json")
         waited = 0.0
@@ -100,7 +100,11 @@ class RunGateway:
             if response.status_code != 202:
                 await ahit("worker.commit.before_answer")
                 return _read(CommitAnswer, response)
-            pause = min(max(_read(InProgress, response).retry_after_seconds, 0.05), 5.0)
+            progress = _read(InProgress, response)
+            if progress.is_task:
+                await ahit("worker.commit.before_answer")
+                raise TaskRunning
+            pause = min(max(progress.retry_after_seconds, 0.05), 5.0)
             waited += pause
             if waited > LONGEST_PROGRESS_SECONDS:
                 raise EffectInProgress(pause)

@@ -41,6 +41,7 @@ from fencepost_worker.engine.port import (
     Parked,
     Paused,
     Rerouted,
+    Waits,
 )
 from fencepost_worker.flow.step import Question
 from fencepost_worker.holding import Held
@@ -75,6 +76,9 @@ class Recorder:
                 await self._finish(held, outcome)
             case Parked(question):
                 await self._park(held, question)
+            case Waits():
+                await self._under_fence(held, self._waiting(held))
+                await ahit("worker.wait.after_commit")
             case Paused():
                 await self._under_fence(held, self._paused(held))
                 await ahit("worker.pause.after_commit")
@@ -150,6 +154,23 @@ class Recorder:
 
         await self._under_fence(held, work)
         await ahit("worker.interrupt.after_commit")
+
+    def _waiting(self, held: Held) -> Work:
+        """Wait on a tool; `wakes` as for a question: a task that ended meanwhile is not slept through."""
+
+        async def work(tx: Tx, locked: Locked) -> None:
+            decision = decide_park(
+                locked.run,
+                held.fence,
+                tx.ids.uuid7(),
+                waiting_on=WaitingOn.TOOL,
+                wakes_seen=held.claim.run.wakes,
+                now=locked.now,
+            )
+            await record(tx, locked.run, decision)
+            await ahit("worker.wait.before_commit")
+
+        return work
 
     def _paused(self, held: Held) -> Work:
         async def work(tx: Tx, locked: Locked) -> None:

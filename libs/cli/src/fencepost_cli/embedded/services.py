@@ -89,6 +89,7 @@ class Plan:
         return {
             "FENCEPOST_TOKEN_KEYS_FILE": str(self.identity.token_keys),
             "FENCEPOST_SERVICE_SECRET_FILE": str(self.identity.service_secret),
+            "FENCEPOST_CALLBACK_URL": f"http://127.0.0.1:{self.gateway_port}",
         }
 
     def _worker(self) -> dict[str, str]:

@@ -23,6 +23,12 @@ SELECT coalesce((SELECT true FROM agent.outbox
        coalesce((SELECT true FROM agent.interrupts
                   WHERE status = 'open' AND expires_at <= statement_timestamp()
                   ORDER BY expires_at LIMIT 1), false) AS expire_interrupts,
+       coalesce((SELECT true FROM agent.tasks
+                  WHERE state IN ('starting', 'running') AND poll_at <= statement_timestamp()
+                  ORDER BY poll_at LIMIT 1), false) AS poll_tasks,
+       coalesce((SELECT true FROM agent.tasks
+                  WHERE ended_at IS NOT NULL AND told_at IS NULL
+                  ORDER BY ended_at LIMIT 1), false) AS tell_tasks,
        EXISTS (SELECT 1 WHERE false{reminders}) AS fire_reminders;
 
 -- are_reminders_due --

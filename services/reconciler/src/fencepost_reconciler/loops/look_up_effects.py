@@ -14,7 +14,7 @@ from typing import Final
 from uuid import UUID
 
 import httpx
-from fencepost_contracts.tools import FENCE_HEADER, ActionRequest
+from fencepost_contracts.tools import FENCE_HEADER, ActionRequest, TaskAnswer
 from fencepost_domain.effect import effect_key
 from fencepost_domain.ports import Clock
 from fencepost_runtime.failpoints import ahit
@@ -22,6 +22,7 @@ from fencepost_runtime.http import http_client
 from fencepost_runtime.logging import get_logger
 from fencepost_store import sweeps
 from fencepost_store.transaction import Store
+from pydantic import ValidationError
 
 EVERY: Final = timedelta(seconds=1)
 BATCH: Final = 20  # asked at once; each takes as long as the other side lets it
@@ -43,6 +44,12 @@ class Asker:
         async with http_client(self._url, timeout_seconds=LONGEST_ANSWER, headers=headers) as http:
             return list(await asyncio.gather(*(_ask(http, one.run_id, one.index) for one in due)))
 
+    async def ask_tasks(self, tasks: Sequence[UUID]) -> list[bool | None]:
+        """Which of them are over. None where there was no answer: asked after again at its next time."""
+        headers = {"Authorization": f"Bearer {self._secret}"}
+        async with http_client(self._url, timeout_seconds=LONGEST_ANSWER, headers=headers) as http:
+            return list(await asyncio.gather(*(_ask_task(http, task_id) for task_id in tasks)))
+
 
 async def _ask(http: httpx.AsyncClient, run_id: UUID, index: int) -> bool:
     body = ActionRequest(index=index, advance=True).model_dump(mode="json")
@@ -55,6 +62,15 @@ async def _ask(http: httpx.AsyncClient, run_id: UUID, index: int) -> bool:
     if response.status_code != 200:
         log.warning("look_up.refused", run_id=str(run_id), index=index, status=response.status_code)
     return response.status_code == 200
+
+
+async def _ask_task(http: httpx.AsyncClient, task_id: UUID) -> bool | None:
+    try:
+        response = await http.get(f"/internal/tasks/{task_id}")
+        return TaskAnswer.model_validate_json(response.content).is_over
+    except (httpx.HTTPError, ValidationError) as error:
+        log.warning("task.no_answer", task_id=str(task_id), why=type(error).__name__)
+        return None
 
 
 class LookUpEffects:

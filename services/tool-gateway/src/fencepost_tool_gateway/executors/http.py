@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
@@ -94,6 +95,15 @@ class HttpExecutor:
             )
         result = mask_registered(as_object(resolved(value, block.lookup.result)))
         return Looked(Seen.FOUND, result, _named(value, block.lookup.external_id))
+
+    async def ask(self, block: HttpCall, arguments: Mapping[str, Any], seconds: float) -> tuple[int, Any]:
+        """A question that changes nothing of ours: status and JSON (None when it is none).
+
+        Raises SecretMissing, TimeoutError, TooLarge, httpx.HTTPError.
+        """
+        stored = json.loads(build_request(block, arguments, ""))
+        status, _, body = await self._exchange(stored, block.credential, seconds)
+        return status, _json(body)
 
     async def close(self) -> None:
         await self._http.aclose()

@@ -102,7 +102,12 @@ class Lost:
     detail: str
 
 
-Outcome = Finished | Parked | Rerouted | Paused | Awaiting | Deferred | Broken | Lost
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """A tool works on a task of its own; its end wakes the run, whose step then commits again."""
+
+
+Outcome = Finished | Parked | Waits | Rerouted | Paused | Awaiting | Deferred | Broken | Lost
 
 
 class PauseAsked(FencepostError):

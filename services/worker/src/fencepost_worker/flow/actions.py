@@ -28,7 +28,7 @@ from fencepost_worker.flow.state import (
     State,
     fail,
 )
-from fencepost_worker.flow.step import GatewayConflict, GatewayRefused, Step
+from fencepost_worker.flow.step import GatewayConflict, GatewayRefused, Step, TaskRunning
 from fencepost_worker.models.guard import check_calls
 from fencepost_worker.models.port import Call
 
@@ -181,11 +181,18 @@ async def commit(state: State, step: Step) -> Patch:
     """Commit in source order. Running again repeats under the same keys and gets the stored results."""
     actions: list[Action] = []
     expired = False
+    running: TaskRunning | None = None
     for action in state["actions"]:
         if action["status"] == APPROVED or (action["status"] == PREPARED and not action["approval"]):
-            action, is_expired = await _commit(action, step)
+            try:
+                action, is_expired = await _commit(action, step)
+            except TaskRunning as error:  # the others are begun all the same; then it waits for all
+                running = error
+                continue
             expired = expired or is_expired
         actions.append(action)
+    if running is not None:
+        raise running
     patch: Patch = {"actions": actions}
     if any(a["status"] == PROPOSED for a in actions):
         if any(a["n"] > step.facts.definition.limits.prepares + 1 for a in actions):

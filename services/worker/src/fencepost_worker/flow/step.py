@@ -127,6 +127,15 @@ class EffectInProgress(FencepostError):
         super().__init__("an effect of this run is being settled")
 
 
+class TaskRunning(FencepostError):
+    """The tool accepted a task: the run waits, unexecuted, and commits again when it is over."""
+
+    code = "task_running"
+
+    def __init__(self) -> None:
+        super().__init__("a tool works on a task of this run")
+
+
 class Gateway(Protocol):
     """The tool-gateway as a run sees it, under its fence. Lost answers are repeated under the same key."""
 

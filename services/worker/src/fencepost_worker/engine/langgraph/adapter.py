@@ -33,9 +33,10 @@ from fencepost_worker.engine.port import (
     Ports,
     Rerouted,
     Task,
+    Waits,
 )
 from fencepost_worker.flow.state import FRESH, State
-from fencepost_worker.flow.step import EffectInProgress, NodeFunction, Question
+from fencepost_worker.flow.step import EffectInProgress, NodeFunction, Question, TaskRunning
 from fencepost_worker.models.port import ModelFailed
 
 if TYPE_CHECKING:
@@ -179,6 +180,8 @@ def outcome_of(error: Exception) -> Outcome:
             if error.retryable:
                 return Deferred(error.code, error.detail, error.retry_after)
             return Broken(Reason.MODEL_FAILED, error.code, error.detail)
+        case TaskRunning():
+            return Waits()
         case EffectInProgress():
             return Deferred(error.code, str(error), error.wait_seconds, counts=False)
         case FencepostError(retryable=True):
