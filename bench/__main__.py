@@ -26,6 +26,7 @@ PARTS = {
     "g": ("part_g", "(g) open streams"),
     "h": ("part_h", "(h) creates a second; (i) memory and CPU of idle services, memory of runs in flight"),
     "k": ("part_k", "(k) a run of 100,000 events: export, verify, diagnostic replay"),
+    "m": ("part_m", "(m) contracts: 100 tools compiled, one call checked"),
     "j": ("part_j", "(j) peers on the same five steps"),
 }
 ALIASES = {"i": "h"}

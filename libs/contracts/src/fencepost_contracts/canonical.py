@@ -113,6 +113,11 @@ def dumps(value: Any) -> bytes:
     return rfc8785.dumps(plain(value))
 
 
+def size(value: Any) -> int:
+    """Bytes of a JSON value's text: as its canonical form but for numbers, at a tenth of the cost."""
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
+
+
 def digest(value: Any) -> str:
     """SHA-256 of the canonical bytes, lower hex: the hash of arguments, changes, catalogs."""
     return hashlib.sha256(dumps(value)).hexdigest()

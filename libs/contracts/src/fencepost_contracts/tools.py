@@ -8,6 +8,7 @@ Identity is nowhere in these shapes: tenant, user, roles and module come from th
 from __future__ import annotations
 
 from datetime import datetime
+from functools import cached_property
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
@@ -107,7 +108,11 @@ class Catalog(Wire):
 
     def tool(self, name: str) -> Tool | None:
         """By exact name; a look-alike is not found."""
-        return next((tool for tool in self.tools if tool.name == name), None)
+        return self._by_name.get(name)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Tool]:
+        return {tool.name: tool for tool in self.tools}
 
 
 class PrepareCall(Wire):

@@ -101,7 +101,7 @@ def _unknown(call: PrepareCall, bound: Compiled) -> Refusal:
 
 
 def _by_schema(call: PrepareCall, tool: Tool, bound: Compiled) -> Iterator[Refusal]:
-    if len(canonical.dumps(call.arguments)) > MAX_ARGUMENTS:
+    if canonical.size(call.arguments) > MAX_ARGUMENTS:
         yield refusal(call, "arguments_invalid", f"longer than {MAX_ARGUMENTS} bytes")
         return
     for fault in bound.inputs[tool.name].faults(call.arguments):
