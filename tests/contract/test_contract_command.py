@@ -45,7 +45,7 @@ def test_check_names_file_line_and_key_of_all_that_is_wrong(tmp_path: Path) -> N
 
 
 def test_check_says_what_a_source_offers_and_what_not(tmp_path: Path) -> None:
-    contract = HELPDESK.replace("    auth:", "    tools: all\n    auth:").replace(
+    contract = HELPDESK.replace("    credential:", "    tools: all\n    credential:").replace(
         "sources:", "sources:\n  - name: wiki\n    mcp: {command: [wiki-server]}"
     )
     helpdesk(tmp_path, contract=contract, server="https://tickets.example")

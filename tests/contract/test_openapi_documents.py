@@ -139,7 +139,9 @@ def test_nothing_is_offered_without_a_pin_and_a_pin_brings_it(tmp_path: Path) ->
 
 def test_undeclared_is_opaque_and_high_until_the_contract_says_otherwise(tmp_path: Path) -> None:
     head, _, _ = HELPDESK.partition("allowed_tools:")
-    everything = head.replace("    auth:", "    tools: all\n    auth:") + "allowed_tools: []\n...\n"
+    everything = (
+        head.replace("    credential:", "    tools: all\n    credential:") + "allowed_tools: []\n...\n"
+    )
     module = load(helpdesk(tmp_path, contract=everything, server=SERVER))
     catalog = module.pinned(pins(module))[0].catalog
     assert [tool.name for tool in catalog.tools] == [
@@ -185,7 +187,7 @@ def refused(tmp_path: Path, *change: str) -> str:
         (("effect_class: external_idempotent", "effect_class: async"), "how its task is followed"),
         (("effect_class: external_idempotent", "effect_class: external_queryable"), "lookup"),
         (("    risk: low", "    risk: low\n    input_schema: {type: object}"), "brings the schemas"),
-        (("secret: tickets_token", "secret: ../../etc/passwd"), "auth.secret"),
+        (("secret: tickets_token", "secret: ../../etc/passwd"), "credential.secret"),
         (
             ("  - name: tickets\n", "  - name: tickets\n    mcp: {command: [x]}\n"),
             "either `openapi` or `mcp`",

@@ -73,6 +73,11 @@ PLANTS: Mapping[str, Sequence[str]] = {
     "i10_effect_fits_its_attempts": [
         "UPDATE agent.effects SET state = 'failed' WHERE run_id = %(succeeded)s"
     ],
+    "i10_task_follows_its_effect": [
+        "INSERT INTO agent.tasks (id, effect_key, run_id, tenant_id, tool, state, poll_at, expires_at)"
+        " SELECT gen_random_uuid(), effect_key, run_id, tenant_id, tool, 'running', now(), now()"
+        " FROM agent.effects WHERE run_id = %(succeeded)s"
+    ],
     "i11_business_row_has_its_effect": ["UPDATE app.reminders SET origin_effect_key = 'nobody'"],
     "i11_completion_has_its_event": [
         "UPDATE agent.run_events SET type = 'node.failed'"

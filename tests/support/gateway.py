@@ -298,9 +298,7 @@ async def process(
         **more,
     }
     world = outside_world(FixedSecrets(), Egress())
-    catalogs = Catalogs(
-        module_dirs(modules), installed=False, outside=world.executors, pinning=world.pinning
-    )
+    catalogs = Catalogs(module_dirs(modules), installed=False, outside=world.executors, pinning=world.pinning)
     catalogs.load()
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=20.0) as client:
         started = Process(Served(lives, client, catalogs, folder=folder), folder, environment)

@@ -71,7 +71,7 @@ agent_name: helpdesk
 sources:
   - name: tickets
     openapi: tickets.yaml
-    auth: {secret: tickets_token}
+    credential: {secret: tickets_token}
 allowed_tools:
   - name: helpdesk.open_ticket
     from: {source: tickets, operation: createTicket, key_header: Idempotency-Key}

@@ -132,7 +132,7 @@ def tool_source(foreign: Foreign, pin: Pin, offer: Offer) -> ToolSource:
         pin=declared.fingerprint(),
         accepted_at=pin.accepted_at,
         endpoint=declared.endpoint,
-        auth=source.auth,
+        credential=source.credential,
         task=task,
         status=_request(offer, source, task.status if task else None),
         cancel=_request(offer, source, task.cancel if task else None),
@@ -146,7 +146,7 @@ def _request(offer: Offer, source: Source, operation: str | None) -> HttpCall | 
     declared = offer.operations.get((source.name, operation))
     if declared is None or declared.http is None:
         raise Unusable(f"{source.name} has no operation {operation} any more")
-    return declared.http.model_copy(update={"credential": source.auth})
+    return declared.http.model_copy(update={"credential": source.credential})
 
 
 def _http(foreign: Foreign, declared: Declared, offer: Offer) -> HttpCall | None:
@@ -166,7 +166,7 @@ def _http(foreign: Foreign, declared: Declared, offer: Offer) -> HttpCall | None
             external_id=rules.external_id,
         )
     return declared.http.model_copy(
-        update={"credential": foreign.source.auth, "key_header": taken.key_header, "lookup": lookup}
+        update={"credential": foreign.source.credential, "key_header": taken.key_header, "lookup": lookup}
     )
 
 

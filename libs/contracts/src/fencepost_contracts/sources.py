@@ -49,7 +49,7 @@ class Source(Frozen):
     openapi: StrictStr | None = None  # a file of the module's folder; nothing is fetched
     server: StrictStr | None = None  # one of the document's servers
     mcp: McpServer | None = None
-    auth: Credential | None = None
+    credential: Credential | None = None
     tools: Literal["listed", "all"] = "listed"
 
     @property
@@ -135,7 +135,7 @@ class ToolSource(Frozen):
     pin: str
     accepted_at: str = ""  # each acceptance makes a catalog of its own, also of one that comes back
     endpoint: dict[str, Any]
-    auth: Credential | None = None
+    credential: Credential | None = None
     task: TaskRules | None = None
     status: HttpCall | None = None
     cancel: HttpCall | None = None

@@ -129,7 +129,7 @@ class Pinning:
 
 
 def reached(module: LoadedModule, source: Source) -> Reached:
-    return Reached(source.name, endpoint_of(source), source.auth, module.folder.path)
+    return Reached(source.name, endpoint_of(source), source.credential, module.folder.path)
 
 
 def _read(pin: store_pins.StoredPin) -> Declared | None:

@@ -176,3 +176,15 @@ SELECT 'action ' || a.index || '/' || a.n || ' of run ' || a.run_id, 'committed,
   LEFT JOIN agent.effects e ON e.run_id = a.run_id AND e.index = a.index AND e.n = a.n
  WHERE a.status = 'committed'
    AND coalesce(e.state, '') NOT IN ('completed', 'compensating', 'compensated');
+
+-- i10_task_follows_its_effect --
+-- Why: I10. A task's row says what its effect says: nothing is followed that ended, and nothing ends unfollowed.
+-- Locks: none.  Clock: none.
+-- Result: tasks that disagree with their effects.
+SELECT 'task ' || t.id AS subject, t.state || ' of an effect that is ' || e.state AS detail
+  FROM agent.tasks t
+  JOIN agent.effects e USING (effect_key)
+ WHERE (t.state = 'starting') <> (e.state = 'started')
+    OR (t.state = 'running') <> (e.state = 'accepted')
+    OR (t.state = 'completed' AND e.state NOT IN ('completed', 'compensating', 'compensated'))
+    OR (t.state IN ('failed', 'cancelled') AND e.state <> 'failed');

@@ -60,7 +60,7 @@ class McpExecutor:
         try:
             async with asyncio.timeout(sending.seconds):
                 folder = self.folders.get(sending.tool.name.partition(".")[0])
-                server = self.server(Reached(source.name, source.endpoint, source.auth, folder))
+                server = self.server(Reached(source.name, source.endpoint, source.credential, folder))
                 declared = (await server.declared()).get(source.target)
                 changed = why_changed(source, declared)
                 if changed is not None:
