@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
+import sys
 import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -209,3 +212,36 @@ async def test_a_changed_list_is_heard(executor: McpExecutor, tmp_path: Path) ->
         return executor.server(wiki.reached).changed.is_set()
 
     await eventually(heard, timeout=5.0)
+
+
+OPENS = """
+import asyncio, json, sys
+from pathlib import Path
+from fencepost_tool_gateway.egress import Egress
+from fencepost_tool_gateway.executors.mcp import McpExecutor
+from tests.support.fixed_secrets import FixedSecrets
+from tests.support.mcp import Wiki
+
+async def main():
+    wiki = Wiki(Path(sys.argv[1]), json.loads(sys.argv[2]))
+    await McpExecutor(FixedSecrets(), Egress()).server(wiki.reached).declared()
+    print("open", flush=True)
+    await asyncio.sleep(60)
+
+asyncio.run(main())
+"""
+
+
+async def test_a_deaf_child_dies_with_a_gateway_that_is_killed(tmp_path: Path) -> None:
+    wiki = by_stdio(tmp_path / "wiki")
+    wiki.switch(deaf=True)
+    gateway = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", OPENS, str(wiki.folder), json.dumps(wiki.endpoint),
+        stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    assert gateway.stdout is not None
+    assert await asyncio.wait_for(gateway.stdout.readline(), 40.0) == b"open\n"
+    assert alive(wiki.pid)
+    gateway.kill()
+    await gateway.wait()
+    await eventually(lambda: not_alive(wiki.pid), timeout=10.0)

@@ -183,7 +183,11 @@ def _keyed(asked: HttpCall, argument: str) -> str:
 def difference(before: Declared | None, after: Declared) -> list[str]:
     """What changed, a line each, in words a person can decide on; all of it where nothing was accepted."""
     if before is None:
-        return [f"new: {after.target} of {after.source} at {canonical.dumps(after.endpoint).decode()}"]
+        return [
+            f"new: {after.target} of {after.source} at {canonical.dumps(after.endpoint).decode()}",
+            f"  description: {_line(after.description)}",
+            f"  arguments: {_line(after.input_schema)}",
+        ]
     lines = []
     for word in ("description", "endpoint", "http", "input_schema", "output_schema"):
         old, new = (one.model_dump(mode="json")[word] for one in (before, after))
