@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fencepost_tool_gateway.mcp.server import Reached
+from fencepost_tool_gateway.mcp.reached import Reached
 
 from tests.support import mcp_server
 from tests.support.eventually import eventually

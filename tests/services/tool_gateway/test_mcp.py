@@ -20,7 +20,7 @@ from fencepost_domain.effect import Heard, Seen
 from fencepost_tool_gateway.egress import Egress
 from fencepost_tool_gateway.executors.mcp import McpExecutor
 from fencepost_tool_gateway.executors.port import Sending
-from fencepost_tool_gateway.mcp.server import SourceUnavailable
+from fencepost_tool_gateway.mcp.reached import SourceUnavailable
 
 from tests.support.eventually import eventually
 from tests.support.fixed_secrets import FixedSecrets

@@ -22,7 +22,7 @@ from fencepost_store.transaction import Store
 from pydantic import ValidationError
 
 from fencepost_tool_gateway.executors.mcp import McpExecutor
-from fencepost_tool_gateway.mcp.server import Reached, SourceUnavailable
+from fencepost_tool_gateway.mcp.reached import Reached, SourceUnavailable
 
 log = get_logger(__name__)
 LOOK_EVERY: Final = 10.0  # seconds between two looks at a server that says nothing by itself

@@ -10,7 +10,7 @@ import asyncio
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from fencepost.authoring import Plan, listing
 from fencepost_contracts import canonical
@@ -18,17 +18,20 @@ from fencepost_contracts.sources import Declared, ToolSource
 from fencepost_contracts.tools import Tool
 from fencepost_domain.effect import Heard, Seen
 from fencepost_runtime.secrets import mask_registered
-from mcp import MCPError
-from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND, CallToolResult
 
 from fencepost_tool_gateway.egress import Egress
 from fencepost_tool_gateway.executors.port import Call, Looked, Sending, Told
-from fencepost_tool_gateway.mcp.server import McpServer, Reached, SourceUnavailable
+from fencepost_tool_gateway.mcp.reached import Reached, SourceUnavailable
 from fencepost_tool_gateway.secrets import Secrets
+
+if TYPE_CHECKING:
+    from mcp_types import CallToolResult
+
+    from fencepost_tool_gateway.mcp.server import McpServer
 
 LONGEST_TEXT: Final = 200_000  # characters of an answer that a model may see
 LONGEST_ERROR: Final = 300
-NOT_DONE: Final = frozenset({METHOD_NOT_FOUND, INVALID_PARAMS})  # the server didn't get as far as the tool
+NOT_DONE: Final = frozenset({-32601, -32602})  # no such tool, bad parameters: nothing was begun
 
 
 class McpExecutor:
@@ -40,6 +43,8 @@ class McpExecutor:
         self.folders: dict[str, Path] = {}  # module -> its folder, where a command of its sources is run
 
     def server(self, reached: Reached) -> McpServer:
+        from fencepost_tool_gateway.mcp.server import McpServer  # the SDK, for who has a server
+
         auth = reached.auth.model_dump(mode="json") if reached.auth is not None else None
         key = canonical.dumps([dict(reached.endpoint), auth, str(reached.folder or "")]).decode()
         return self._servers.setdefault(key, McpServer(reached, self._secrets, self._egress))
@@ -54,6 +59,8 @@ class McpExecutor:
         return canonical.dumps({"tool": _source(call.tool).target, "arguments": dict(call.arguments)})
 
     async def send(self, sending: Sending) -> Told:
+        from mcp import MCPError
+
         source = _source(sending.tool)
         stored = json.loads(sending.request)
         sent = False

@@ -9,14 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import httpx2
-from fencepost_contracts.http_tools import Credential
 from fencepost_contracts.sources import Declared
-from fencepost_domain.errors import FencepostError
 from fencepost_runtime.logging import get_logger
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
@@ -24,6 +20,7 @@ from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp_types import CallToolResult, Implementation
 
 from fencepost_tool_gateway.egress import Egress, EgressRefused, dial_checked
+from fencepost_tool_gateway.mcp.reached import Reached, SourceUnavailable
 from fencepost_tool_gateway.mcp.stdio import child
 from fencepost_tool_gateway.secrets import SecretMissing, Secrets
 
@@ -33,23 +30,6 @@ MOST_TOOLS: Final = 500
 MOST_PAGES: Final = 20
 MOST_BYTES: Final = 4_194_304  # of one message
 CLIENT: Final = Implementation(name="fencepost", version="1")
-
-
-class SourceUnavailable(FencepostError):
-    """The server can't be reached now. Nothing was sent."""
-
-    code = "source_unavailable"
-    retryable = True
-
-
-@dataclass(frozen=True, slots=True)
-class Reached:
-    """How to reach a server: its endpoint as declared, how requests are signed, and whose folder it is in."""
-
-    source: str
-    endpoint: Mapping[str, Any]
-    auth: Credential | None
-    folder: Path | None = None
 
 
 class McpServer:
