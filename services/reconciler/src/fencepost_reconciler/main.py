@@ -93,6 +93,7 @@ def make_loops(
         timedelta(seconds=settings.unserved_seconds),
         timedelta(seconds=settings.unserved_in_rollout_seconds),
     )
+    polls = poll_tasks.PollTasks(store, make_asker(settings), lambda: ear.on_tasks())
     return [
         Loop("relay_outbox", relay_outbox.when_rung(relay, ear), timedelta(0)),
         Loop("expire_leases", expire_leases.ExpireLeases(store, grace).run_once, sweep),
@@ -110,7 +111,11 @@ def make_loops(
             look_up_effects.LookUpEffects(store, make_asker(settings), clock).run_once,
             look_up_effects.EVERY,
         ),
-        Loop("poll_tasks", poll_tasks.PollTasks(store, make_asker(settings), lambda: ear.on_tasks()).run_once, poll_tasks.EVERY),
+        Loop(
+            "poll_tasks",
+            poll_tasks.PollTasks(store, make_asker(settings), lambda: ear.on_tasks()).run_once,
+            poll_tasks.EVERY,
+        ),
         Loop("tell_tasks", tell_tasks.TellTasks(store).run_once, tell_tasks.EVERY),
         Loop("paused_until", paused_until.PausedUntil(store).run_once, paused_until.EVERY),
         Loop("worker_versions", versions.run_once, worker_versions.EVERY, False),
