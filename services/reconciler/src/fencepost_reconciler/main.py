@@ -93,7 +93,6 @@ def make_loops(
         timedelta(seconds=settings.unserved_seconds),
         timedelta(seconds=settings.unserved_in_rollout_seconds),
     )
-    polls = poll_tasks.PollTasks(store, make_asker(settings), lambda: ear.on_tasks())
     return [
         Loop("relay_outbox", relay_outbox.when_rung(relay, ear), timedelta(0)),
         Loop("expire_leases", expire_leases.ExpireLeases(store, grace).run_once, sweep),
@@ -106,17 +105,7 @@ def make_loops(
             "expire_interrupts", expire_interrupts.ExpireInterrupts(store).run_once, expire_interrupts.EVERY
         ),
         Loop("settle_effects", settle_effects.SettleEffects(store).run_once, settle_effects.EVERY),
-        Loop(
-            "look_up_effects",
-            look_up_effects.LookUpEffects(store, make_asker(settings), clock).run_once,
-            look_up_effects.EVERY,
-        ),
-        Loop(
-            "poll_tasks",
-            poll_tasks.PollTasks(store, make_asker(settings), lambda: ear.on_tasks()).run_once,
-            poll_tasks.EVERY,
-        ),
-        Loop("tell_tasks", tell_tasks.TellTasks(store).run_once, tell_tasks.EVERY),
+        *_loops_of_the_outside(store, ear, clock, settings),
         Loop("paused_until", paused_until.PausedUntil(store).run_once, paused_until.EVERY),
         Loop("worker_versions", versions.run_once, worker_versions.EVERY, False),
         Loop("verify_chain", verify_chain.VerifyChain(store).run_once, verify_chain.EVERY, False),
@@ -128,6 +117,20 @@ def make_loops(
             False,
         ),
         Loop("prune", prune.Prune(store).run_once, prune.EVERY, False),
+    ]
+
+
+def _loops_of_the_outside(
+    store: Store, ear: BellEar, clock: Clock, settings: ReconcilerSettings
+) -> list[Loop]:
+    """What asks the gateway about the world, and tells runs what came of it."""
+    asker = make_asker(settings)
+    looks = look_up_effects.LookUpEffects(store, asker, clock)
+    polls = poll_tasks.PollTasks(store, asker, lambda: ear.on_tasks())
+    return [
+        Loop("look_up_effects", looks.run_once, look_up_effects.EVERY),
+        Loop("poll_tasks", polls.run_once, poll_tasks.EVERY),
+        Loop("tell_tasks", tell_tasks.TellTasks(store).run_once, tell_tasks.EVERY),
     ]
 
 
