@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 from fencepost_contracts.loader import ContractRefused
 from fencepost_contracts.modules import module_dirs
 from fencepost_domain.errors import FencepostError
+from fencepost_domain.ports import Clock
 from fencepost_runtime.health import Check
 from fencepost_runtime.keys import load_key_ring, load_secret
 from fencepost_runtime.lifecycle import run_service, run_until_stopped, until_stopped
@@ -61,7 +63,7 @@ async def check_durability(store: Store) -> None:
 
 async def serve(settings: GatewaySettings, stop: asyncio.Event) -> None:
     """Run until `stop`. Raises SettingsError for contracts or a server that must not be worked with."""
-    clock, ids = SystemClock(), SystemIds()
+    clock, ids, bell = SystemClock(), SystemIds(), Bell(settings.database_url, payload=TASKS)
     secret = load_secret(settings.service_secret_file)
     register_secret(secret)
     keys = load_key_ring(settings.token_keys_file)
@@ -86,17 +88,20 @@ async def serve(settings: GatewaySettings, stop: asyncio.Event) -> None:
         await catalogs.follow(store)
         new = await catalogs.publish(store)
         outside.servers.folders.update(catalogs.folders())
-        bell = Bell(settings.database_url, payload=TASKS)
         gateway = Gateway(store, catalogs, keys, ids, str(ids.uuid7()), ring=bell.ring)
         log.info("gateway.ready", catalogs_new=new, boot=gateway.boot, port=settings.gateway_port)
         app = make_app(gateway, secret, _checks(settings, store))
         await run_until_stopped(
             stop,
-            serve_http(app, settings.gateway_host, settings.gateway_port, stop, _announce),
-            run_every(lambda: catalogs.reload(store), RELOAD_EVERY, stop, "reload_contracts", clock),
+            serve_http(
+                make_app(gateway, secret, checks),
+                settings.gateway_host,
+                settings.gateway_port,
+                stop,
+                _announce,
+            ),
             until_stopped(bell.run(), stop),
-            run_every(lambda: catalogs.follow(store), RELOAD_EVERY, stop, "follow_pins", clock),
-            run_every(lambda: catalogs.look(store), RELOAD_EVERY, stop, "look_at_sources", clock),
+            *_loops(catalogs, store, stop, clock),
         )
         if left := await drained(gateway, STOP_SECONDS):
             log.warning("gateway.left_sending", attempts=left)
@@ -104,6 +109,17 @@ async def serve(settings: GatewaySettings, stop: asyncio.Event) -> None:
         await catalogs.executor.close()
         await sources.close()
         await store.close()
+
+
+def _loops(
+    catalogs: Catalogs, store: Store, stop: asyncio.Event, clock: Clock
+) -> list[Coroutine[Any, Any, None]]:
+    """Contracts that changed, pins that were decided, sources that say something else."""
+    return [
+        run_every(lambda: catalogs.reload(store), RELOAD_EVERY, stop, "reload_contracts", clock),
+        run_every(lambda: catalogs.follow(store), RELOAD_EVERY, stop, "follow_pins", clock),
+        run_every(lambda: catalogs.look(store), RELOAD_EVERY, stop, "look_at_sources", clock),
+    ]
 
 
 def _announce(port: int) -> None:
