@@ -93,13 +93,7 @@ async def serve(settings: GatewaySettings, stop: asyncio.Event) -> None:
         app = make_app(gateway, secret, _checks(settings, store))
         await run_until_stopped(
             stop,
-            serve_http(
-                make_app(gateway, secret, checks),
-                settings.gateway_host,
-                settings.gateway_port,
-                stop,
-                _announce,
-            ),
+            serve_http(app, settings.gateway_host, settings.gateway_port, stop, _announce),
             until_stopped(bell.run(), stop),
             *_loops(catalogs, store, stop, clock),
         )
