@@ -311,6 +311,15 @@ OUTSIDE: Final = [
 ]
 
 
+# Of asynchronous tools: in test_tasks.py, on the skill server and its own log.
+TASKS: Final = [
+    name
+    for name in FAILPOINTS
+    if name.startswith(("gateway.task.", "worker.wait.", "reconciler.poll_tasks.", "reconciler.tell_tasks."))
+]
+ELSEWHERE: Final = frozenset({*OUTSIDE, *TASKS})
+
+
 def scene_of(point: str) -> Scene:
     return SCENES.get(point, load)
 
@@ -322,8 +331,8 @@ def needs_a_provider(point: Failpoint) -> bool:
 
 
 MATRIX: Final = [
-    name for name, point in FAILPOINTS.items() if name not in OUTSIDE and not needs_a_provider(point)
+    name for name, point in FAILPOINTS.items() if name not in ELSEWHERE and not needs_a_provider(point)
 ]
 PROVIDED: Final = [
-    name for name, point in FAILPOINTS.items() if name not in OUTSIDE and needs_a_provider(point)
+    name for name, point in FAILPOINTS.items() if name not in ELSEWHERE and needs_a_provider(point)
 ]

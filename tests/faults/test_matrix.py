@@ -23,6 +23,7 @@ from tests.faults.scenes import (
     OUTSIDE,
     PROVIDED,
     SCENES,
+    TASKS,
     forgotten,
     load,
     scene_of,
@@ -82,4 +83,4 @@ async def test_every_due_reminder_fired_once(mesh: Mesh, people: list[Person]) -
 def test_every_failpoint_is_in_the_matrix() -> None:
     """By construction; what a table names and the registry doesn't is a point nobody would reach."""
     assert set(FAILPOINTS) >= set(SCENES) | ONLY_WITH_A_PROVIDER
-    assert sorted(MATRIX + PROVIDED + OUTSIDE) == sorted(FAILPOINTS)
+    assert sorted(MATRIX + PROVIDED + OUTSIDE + TASKS) == sorted(FAILPOINTS)

@@ -17,22 +17,14 @@ from fencepost_runtime.failpoints import FAILPOINTS
 
 from tests.faults.mesh import Mesh, mesh_at, new_tenant
 from tests.faults.people import Person
+from tests.faults.scenes import TASKS
 from tests.support.eventually import eventually
 from tests.support.scripted_model import ScriptedModel, providing, text_answer, tool_answer
 from tests.support.skills import Skill, Skills, research, skill_server
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(240)]
 TOOL = "research.write_report"
-POINTS = [
-    "gateway.task.after_answer",
-    "worker.wait.before_commit",
-    "worker.wait.after_commit",
-    "worker.commit.before_answer",
-    "reconciler.poll_tasks.before_ask",
-    "reconciler.poll_tasks.after_answer",
-    "reconciler.tell_tasks.before_commit",
-    "reconciler.tell_tasks.after_commit",
-]
+POINTS = [*TASKS, "worker.commit.before_answer"]
 
 
 class _Researcher(deque[Any]):
@@ -190,8 +182,3 @@ async def test_a_cancel_stops_the_task_and_ends_the_run(mesh: Mesh, skills: Skil
         await person.ends(run, "cancelled")
     assert (skill.cancels, skill.state) == (1, "cancelled")
     assert await mesh.violations() == []
-
-
-def test_each_point_of_a_task_is_here() -> None:
-    own = {name for name in FAILPOINTS if "task" in name or name.startswith("worker.wait.")}
-    assert own <= set(POINTS)
