@@ -31,9 +31,14 @@ BY_ID: Final[dict[tuple[str, str], Any]] = {
     ("post", "/v1/runs/{run_id}/cancel"): {},
     ("post", "/v1/runs/{run_id}/pause"): {},
     ("post", "/v1/runs/{run_id}/resume"): {},
+    ("post", "/v1/runs/{run_id}/handoff"): {"note": "x"},
+    ("get", "/v1/runs/{run_id}/handoff"): None,
     ("get", "/v1/simulations/{simulation_id}"): None,
     ("get", "/v1/interrupts/{interrupt_id}"): None,
     ("post", "/v1/interrupts/{interrupt_id}/resolution"): {"decision": "approve"},
+    ("post", "/v1/interrupts/{interrupt_id}/links"): {},
+    ("get", "/v1/grants/{grant_id}"): None,
+    ("delete", "/v1/grants/{grant_id}"): None,
     ("get", "/v1/conversations/{conversation_id}"): None,
     ("get", "/v1/conversations/{conversation_id}/messages"): None,
     ("get", "/v1/conversations/{conversation_id}/state"): None,
@@ -45,6 +50,7 @@ LISTS: Final = (
     "/v1/runs",
     "/v1/interrupts",
     "/v1/approvals",
+    "/v1/grants",
     "/v1/conversations",
     "/v1/reminders",
     "/v1/ledger-entries",
@@ -66,6 +72,8 @@ NOBODYS: Final = frozenset(
         ("get", "/v1/effects"),  # of a tenant's operators: tried in test_effects.py
         ("get", "/v1/effects/{effect_id}"),
         ("post", "/v1/effects/{effect_id}/resolution"),
+        ("get", "/v1/admin/stuck"),  # of a tenant's operators: tried in the recovery's own tests
+        ("post", "/v1/admin/runs/{run_id}/repairs"),
         ("get", "/v1/admin/tool-pins"),  # of the platform: no tenant's
         ("post", "/v1/admin/tool-pins"),
     }
@@ -115,7 +123,15 @@ async def victim(served: Served, lives: Lives, tmp_path: Path) -> AsyncIterator[
         "request_hash) VALUES (gen_random_uuid(), %s, %s, 'life', '{}', 0, 'k', '') RETURNING id",
         TENANT, USER,
     )  # fmt: skip
+    [grant] = await lives.sql(
+        "INSERT INTO agent.grants (id, tenant_id, user_id, granted_by, granted_roles, interrupt_id, run_id, "
+        "index, module, tool, tool_version, catalog_fp, risk, effect_class, expires_at) "
+        "SELECT gen_random_uuid(), tenant_id, user_id, user_id, '{}', id, run_id, 0, 'life', 'life.x', '1', "
+        "'f', 'medium', 'local', now() + interval '1 day' FROM agent.interrupts WHERE id = %s RETURNING id",
+        interrupt,
+    )  # fmt: skip
     ids = {
+        "grant_id": str(grant["id"]),
         "simulation_id": str(simulation["id"]),
         "run_id": str(held.run.id),
         "interrupt_id": str(interrupt),

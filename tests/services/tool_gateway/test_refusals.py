@@ -211,5 +211,5 @@ async def test_a_tool_for_some_roles_is_refused_to_others(lives: Lives) -> None:
             "tool_not_allowed",
             "this needs the role operator or admin",
         )
-        await lives.sql("UPDATE agent.runs SET roles = '{user,admin}' WHERE id = %s", held.run.id)
+        await lives.sql("UPDATE agent.principals SET roles = '{user,admin}'")  # the rights of today
         assert (await served.prepare(held, "probe.audit", {})).status_code == 200

@@ -8,6 +8,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fencepost_contracts.http import (
     IntentRequest,
+    LinkRequest,
     ResolutionRequest,
     RunRequest,
     SettingsPatch,
@@ -29,7 +30,8 @@ from pydantic import BaseModel
 from fencepost_api.problems import MEDIA_TYPE, PROBLEMS
 
 _REQUESTS: Final = (
-    RunRequest, StopRequest, ResolutionRequest, SettingsPatch, TicketRequest, IntentRequest, PinDecision,
+    RunRequest, StopRequest, ResolutionRequest, LinkRequest, SettingsPatch, TicketRequest, IntentRequest,
+    PinDecision,
     HandoffRequest, RepairRequest, RetryRequest, ForkRequest, SimulationRequest, SimulationsRequest,
     EffectResolution, Problem,
 )  # fmt: skip
