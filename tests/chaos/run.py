@@ -24,6 +24,8 @@ from tests.chaos.reckoning import Reckoning, reckon
 from tests.chaos.schedule import Fault, draw
 from tests.chaos.stage import Stage, staged
 from tests.faults.provider import make_provider
+from tests.faults.scenes import ELSEWHERE, scene_of
+from tests.faults.scenes import load as common_load
 from tests.support.scripted_model import providing
 
 SETTLE_SECONDS: Final = FIRES_IN + 5.0  # after the load: the last reminder fires, the last lease runs out
@@ -36,7 +38,14 @@ BY_THE_LOAD: Final = (
     "reconciler.fire",
     "reconciler.expire_leases",
 )
-POINTS: Final = [name for name in FAILPOINTS if name.startswith(BY_THE_LOAD)]
+# They have a scene there and are reached by this load too: it cancels, pauses and lets leases run out.
+ALSO: Final = ("worker.pause.", "worker.drain.", "reconciler.fire.", "reconciler.expire_leases.")
+POINTS: Final = [
+    name
+    for name in FAILPOINTS
+    if name.startswith(ALSO)
+    or (name.startswith(BY_THE_LOAD) and name not in ELSEWHERE and scene_of(name) is common_load)
+]
 
 
 def say(words: str) -> None:

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 import pytest
-from fencepost_runtime.failpoints import FAILPOINTS
 
 from tests.chaos.load import Told
 from tests.chaos.proxy import Line, line_to
@@ -16,7 +15,6 @@ from tests.chaos.run import POINTS
 from tests.chaos.schedule import KINDS, WITH_CLOCKS, WITH_KAFKA, draw
 from tests.chaos.stage import Stage
 from tests.faults.provider import answer_to, unpaired
-from tests.faults.scenes import load, scene_of
 
 MINUTES = 60.0
 
@@ -33,10 +31,10 @@ def test_every_kind_of_fault_is_drawn_and_can_be_done() -> None:
     assert all(hasattr(Stage, f"_{kind.replace('.', '_')}") for kind in kinds)
 
 
-def test_only_what_the_load_reaches_is_armed() -> None:
-    scenes = {name for name in FAILPOINTS if scene_of(name) is not load}
-    allowed = {"worker.pause", "worker.drain", "reconciler.fire", "reconciler.expire_leases"}
-    assert {name for name in POINTS if name in scenes and name.rpartition(".")[0] not in allowed} == set()
+def test_what_the_load_reaches_is_armed_and_nothing_that_needs_a_scene_of_its_own() -> None:
+    assert {name.partition(".")[0] for name in POINTS} == {"api", "worker", "gateway", "reconciler"}
+    assert {"worker.checkpoint.after_commit", "gateway.business.before_commit"} <= set(POINTS)
+    assert not {"api.repair.before_commit", "api.handoff.before_commit"} & set(POINTS)
 
 
 # ── the line ────────────────────────────────────────────────────────────────────────────────────────

@@ -7,7 +7,7 @@ Sizes are counted in characters; the whole body has a limit of its own (settings
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
 from fencepost_domain.vocabulary import Risk
@@ -19,7 +19,6 @@ from pydantic import (
     Field,
     StrictInt,
     StringConstraints,
-    model_validator,
 )
 
 MAX_TEXT: Final = 32_768  # characters of one request to an agent; a document is an attachment
@@ -104,12 +103,6 @@ class RunRequest(Wire):
     budget: Budget | None = None
     definition: str | None = None
     continues: Id | None = None
-
-    @model_validator(mode="after")
-    def _says_what(self) -> Self:
-        if self.input is None and self.continues is None:
-            raise ValueError("`input` is required")
-        return self
 
 
 class StopRequest(Wire):

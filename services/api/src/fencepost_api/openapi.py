@@ -108,7 +108,7 @@ def _add_problems(operation: dict[str, Any]) -> None:
     responses = operation.setdefault("responses", {})
     responses.pop("422", None)
     for answer in responses.values():
-        if "text/event-stream" in answer.get("content", {}):
+        if {"text/event-stream", "application/octet-stream"} & set(answer.get("content", {})):
             answer["content"].pop("application/json", None)
     codes = ", ".join(f"`{code}`" for code in sorted(PROBLEMS))
     problem = {MEDIA_TYPE: {"schema": {"$ref": _REFS.format(model="Problem")}}}

@@ -44,6 +44,14 @@ _lost: Final = counter("fencepost.artifacts.lost", "Artifacts found missing or a
 _FIELDS: Final = frozenset({"file", "replaces"})
 
 
+_BYTES: Final[dict[int | str, dict[str, Any]]] = {
+    200: {
+        "description": "The bytes, of the artifact's own media type.",
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+
+
 @router.post("/v1/artifacts", status_code=201, response_model=ArtifactView, openapi_extra=multipart())
 async def upload(request: Request, api: ApiDep, caller: CallerDep) -> Response:
     """A file as `multipart/form-data`: `file`, and `replaces` to make the next version of one's own."""
@@ -63,7 +71,7 @@ async def get_artifact(artifact_id: str, api: ApiDep, caller: CallerDep) -> Resp
     return render.answer(render.artifact(await _row(api, caller, artifact_id)))
 
 
-@router.get("/v1/artifacts/{artifact_id}/content")
+@router.get("/v1/artifacts/{artifact_id}/content", responses=_BYTES)
 async def content(artifact_id: str, request: Request, api: ApiDep, caller: StreamCallerDep) -> Response:
     """The bytes, compared with their hash before the first is sent; else 410 `artifact_lost`."""
     check_queries(request, "ticket")

@@ -176,6 +176,8 @@ async def _check_attachments(tx: Tx, caller: Caller, wanted: tuple[UUID, ...]) -
 def _check_available(request: RunRequest) -> None:
     if request.definition is not None:
         raise Invalid("/definition", "not available in this release", "not_available")
+    if request.input is None and request.continues is None:
+        raise Invalid("/input", "say what is wanted, or which run is continued (`continues`)", "missing")
 
 
 async def _make_room(api: Api, caller: Caller, conversation_id: UUID, key: str) -> None:
