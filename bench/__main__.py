@@ -25,6 +25,7 @@ PARTS = {
     "f": ("part_f", "(f) claims and sweeps with full tables"),
     "g": ("part_g", "(g) open streams"),
     "h": ("part_h", "(h) creates a second; (i) memory and CPU of idle services, memory of runs in flight"),
+    "l": ("part_l", "(l) state of 100,000 changes at random instants; contracts compiled, calls checked"),
     "k": ("part_k", "(k) a run of 100,000 events: export, verify, diagnostic replay"),
     "m": ("part_m", "(m) contracts: 100 tools compiled, one call checked"),
     "j": ("part_j", "(j) peers on the same five steps"),

@@ -11,7 +11,7 @@ _SHAPES: Final = (
     (re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}"), rf"\1 {MASK}"),
     (re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*"), MASK),
     (re.compile(r"([a-z][a-z0-9+]*://[^\s/:@]*):[^\s/@]+@"), rf"\1:{MASK}@"),
-    (re.compile(r"(?i)([?&](?:ticket|token|key|password)=)[^&\s\"']+"), rf"\1{MASK}"),
+    (re.compile(r"(?i)((?:^|[?&])(?:ticket|token|key|password)=)[^&\s\"']+"), rf"\1{MASK}"),
     (re.compile(r"\bsk-[A-Za-z0-9_-]{12,}"), MASK),
 )
 _SECRET_NAMES: Final = re.compile(

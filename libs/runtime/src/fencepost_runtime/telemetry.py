@@ -31,9 +31,11 @@ def _start_exporting(service: str, version: str) -> Callable[[], None]:
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
+    from fencepost_runtime.spans import RedactingExporter
+
     resource = Resource.create({"service.name": f"fencepost-{service}", "service.version": version})
     traces = TracerProvider(resource=resource)
-    traces.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    traces.add_span_processor(BatchSpanProcessor(RedactingExporter(OTLPSpanExporter())))
     trace.set_tracer_provider(traces)
     measures = MeterProvider(
         resource=resource, metric_readers=[PeriodicExportingMetricReader(OTLPMetricExporter())]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from fencepost_domain.errors import NotFound
@@ -19,6 +19,8 @@ from sqlalchemy import RowMapping
 
 from fencepost_store.storable import as_json
 from fencepost_store.transaction import Tx
+
+NO_END: Final = 2**63 - 1  # no snapshot follows
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +117,15 @@ async def present_state(tx: Tx, conversation_id: UUID) -> StateAt:
 
 async def state_at(tx: Tx, conversation_id: UUID, at: datetime) -> StateAt:
     """The state as it was at an instant; empty before the first change."""
-    row = await tx.row("state_at", conversation_id=conversation_id, at=at)
-    assert row is not None  # the statement always returns one row
-    values = {**row["body"], **row["changed"]}
+    around = await tx.row("state_around", conversation_id=conversation_id, at=at)
+    assert around is not None  # both statements always return one row
+    after, upto = around["snapshot_seq"], around["following"] or NO_END
+    row = await tx.row("state_since", conversation_id=conversation_id, at=at, after=after, upto=upto)
+    assert row is not None
+    values = {**around["body"], **row["changed"]}
     for key in row["gone"]:
         values.pop(key, None)
-    return StateAt(values, row["seq"], row["snapshot_seq"], row["at"])
+    return StateAt(values, row["seq"] or after, after, row["at"])
 
 
 async def state_events(

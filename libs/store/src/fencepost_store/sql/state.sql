@@ -54,36 +54,39 @@ SELECT seq FROM moved;
 -- Result: the present state, or no row before the first change.
 SELECT seq, at, body FROM agent.state_heads WHERE conversation_id = :conversation_id;
 
--- state_at --
--- Why: the state at any instant: the last snapshot before it, and the changes between that and the next one.
+-- state_around --
+-- Why: an instant lies between two snapshots. Their numbers are read first, by themselves: as subqueries of the next
+-- statement they would be filters behind row-level security, and every change of the conversation would be read.
 -- Locks: none.  Clock: none.
--- Result: one row: the snapshot (seq 0 and an empty body where there is none), and for each key changed since its last
--- change up to the instant. The changes are bounded by both snapshots' numbers, so at most one interval is read.
-WITH before AS MATERIALIZED (
-    SELECT seq, body
-      FROM agent.state_snapshots
-     WHERE conversation_id = :conversation_id AND at <= CAST(:at AS timestamptz)
-     ORDER BY at DESC, seq DESC
-     LIMIT 1
-), following AS MATERIALIZED (
-    SELECT seq
-      FROM agent.state_snapshots
-     WHERE conversation_id = :conversation_id AND at > CAST(:at AS timestamptz)
-     ORDER BY at, seq
-     LIMIT 1
-), since AS (
+-- Result: one row: the snapshot before the instant (seq 0 and an empty body where there is none), the next one's seq.
+SELECT coalesce(b.seq, 0) AS snapshot_seq, coalesce(b.body, '{}') AS body,
+       (SELECT f.seq
+          FROM agent.state_snapshots f
+         WHERE f.conversation_id = :conversation_id AND f.at > CAST(:at AS timestamptz)
+         ORDER BY f.at, f.seq
+         LIMIT 1) AS following
+  FROM (VALUES (1)) AS one (row)
+  LEFT JOIN LATERAL (SELECT s.seq, s.body
+                       FROM agent.state_snapshots s
+                      WHERE s.conversation_id = :conversation_id AND s.at <= CAST(:at AS timestamptz)
+                      ORDER BY s.at DESC, s.seq DESC
+                      LIMIT 1) AS b ON true;
+
+-- state_since --
+-- Why: the changes of one interval up to an instant, bounded by both its snapshots' numbers.
+-- Locks: none.  Clock: none.
+-- Result: one row: the last change's number and time (NULL for none), the last value of each key changed, keys gone.
+WITH since AS MATERIALIZED (
     SELECT e.seq, e.key, e.new_value, e.at
       FROM agent.state_events e
      WHERE e.conversation_id = :conversation_id
-       AND e.seq > coalesce((SELECT seq FROM before), 0)
-       AND e.seq <= coalesce((SELECT seq FROM following), 9223372036854775807)
+       AND e.seq > :after
+       AND e.seq <= :upto
        AND e.at <= CAST(:at AS timestamptz)
 ), last AS (
     SELECT DISTINCT ON (key) key, new_value FROM since ORDER BY key, seq DESC
 )
-SELECT coalesce((SELECT seq FROM before), 0) AS snapshot_seq,
-       coalesce((SELECT body FROM before), '{}') AS body,
-       coalesce((SELECT max(seq) FROM since), (SELECT seq FROM before), 0) AS seq,
+SELECT (SELECT max(seq) FROM since) AS seq,
        (SELECT max(at) FROM since) AS at,
        coalesce((SELECT jsonb_object_agg(key, new_value) FROM last WHERE new_value IS NOT NULL), '{}') AS changed,
        coalesce((SELECT array_agg(key) FROM last WHERE new_value IS NULL), '{}') AS gone;
