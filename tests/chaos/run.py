@@ -35,8 +35,6 @@ BY_THE_LOAD: Final = (
     "worker.",
     "gateway.",
     "reconciler.relay",
-    "reconciler.fire",
-    "reconciler.expire_leases",
 )
 # They have a scene there and are reached by this load too: it cancels, pauses and lets leases run out.
 ALSO: Final = ("worker.pause.", "worker.drain.", "reconciler.fire.", "reconciler.expire_leases.")

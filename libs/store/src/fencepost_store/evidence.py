@@ -77,7 +77,7 @@ async def bundle_lines(
         async with store.transaction(tenant_id) as tx:
             rows = (
                 await tx.execute(
-                    "export_events", {"run_id": head["id"], "after": after, "upto": upto, "limit": PAGE}
+                    "view_events", {"run_id": head["id"], "after": after, "upto": upto, "limit": PAGE}
                 )
             ).mappings()
             lines = []

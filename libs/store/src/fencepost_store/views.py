@@ -10,13 +10,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from fencepost_domain.errors import NotFound
 from sqlalchemy import RowMapping
 
 from fencepost_store.transaction import Tx
+
+NO_END: Final = 2**63 - 1  # of a log that is read to its last event
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,7 @@ async def runs_at_work(
 
 
 async def events(tx: Tx, run_id: UUID, after: int, limit: int) -> Sequence[RowMapping]:
-    return await tx.rows("view_events", run_id=run_id, after=after, limit=limit)
+    return await tx.rows("view_events", run_id=run_id, after=after, upto=NO_END, limit=limit)
 
 
 async def stream_events(tx: Tx, positions: Mapping[UUID, int], limit: int) -> Sequence[RowMapping]:

@@ -11,20 +11,6 @@ SELECT r.id, r.tenant_id, r.user_id, r.module, r.mode, r.status, r.root_run_id, 
                       ORDER BY c.seq DESC LIMIT 1) AS a ON true
  WHERE r.id = :run_id;
 
--- export_events --
--- Why: a run's log for a bundle, a page by itself: a slow reader holds no transaction open.
--- Locks: none.  Clock: none.
--- Result: envelopes with payload and salt, NULL when erased, in order.
-SELECT e.seq, e.id, e.type, e.schema_version, e.actor, e.at, e.causation_id, e.correlation_id, e.payload_hash,
-       e.prev_hash, e.hash, p.salt, p.payload
-  FROM agent.run_events e
-  LEFT JOIN agent.run_event_payloads p ON p.run_id = e.run_id AND p.seq = e.seq
- WHERE e.run_id = :run_id
-   AND e.seq > :after
-   AND e.seq <= :upto
- ORDER BY e.seq
- LIMIT :limit;
-
 -- export_artifacts --
 -- Why: what a run made, by hash.
 -- Locks: none.  Clock: none.

@@ -139,7 +139,7 @@ SELECT id, user_id, status, waiting_on, event_seq, finished_at IS NOT NULL AS do
  WHERE id = :run_id;
 
 -- view_events --
--- Why: a run's log in order.
+-- Why: a run's log in order, a page by itself: a slow reader holds no transaction open.
 -- Locks: none.  Clock: none.
 -- Result: envelopes with payload and salt; these two NULL when erased.
 SELECT e.seq, e.id, e.type, e.schema_version, e.actor, e.at, e.causation_id, e.correlation_id, e.payload_hash,
@@ -148,6 +148,7 @@ SELECT e.seq, e.id, e.type, e.schema_version, e.actor, e.at, e.causation_id, e.c
   LEFT JOIN agent.run_event_payloads p ON p.run_id = e.run_id AND p.seq = e.seq
  WHERE e.run_id = :run_id
    AND e.seq > :after
+   AND e.seq <= :upto
  ORDER BY e.seq
  LIMIT :limit;
 
