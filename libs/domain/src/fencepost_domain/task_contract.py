@@ -111,21 +111,23 @@ def _read(name: str, value: object) -> Any:
 
 
 def following_requirements(contract: TaskContract) -> tuple[str, ...]:
-    """What the facts of a contract make a hard requirement, whatever anybody says later."""
-    files = contract.asks_for_files
-    R = Requirement
+    """What the facts of a contract make a hard requirement, whatever anybody says later.
+
+    They judge something made: where neither a file nor a draft is wanted, an answer in words has its own gate.
+    """
+    files, made, R = contract.asks_for_files, bool(contract.file_kinds), Requirement
     follows = {
         R.ARTIFACT_EXISTS: files,
         R.ARTIFACT_OPENS: files,
         R.ARTIFACT_READABLE: files,
         R.FILE_KIND_MATCHES: files,
         R.DRAFT_EXISTS: EMAIL in contract.file_kinds,
-        R.SOURCES_USED: bool(contract.attachments) and bool(contract.file_kinds),
-        R.SOURCE_COVERAGE_COMPLETE: contract.full_coverage and bool(contract.attachments),
-        R.FIELDS_PRESENT: bool(contract.required_fields),
-        R.LANGUAGE_MATCHES: contract.language is not None,
-        R.TABLES_PRESENT: contract.tables,
-        R.PICTURES_PRESENT: contract.pictures,
+        R.SOURCES_USED: files and bool(contract.attachments),
+        R.SOURCE_COVERAGE_COMPLETE: files and contract.full_coverage and bool(contract.attachments),
+        R.FIELDS_PRESENT: files and bool(contract.required_fields),
+        R.LANGUAGE_MATCHES: made and contract.language is not None,
+        R.TABLES_PRESENT: files and contract.tables,
+        R.PICTURES_PRESENT: files and contract.pictures,
     }
     return tuple(str(name) for name, holds in follows.items() if holds)
 
