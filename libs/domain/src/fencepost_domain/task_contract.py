@@ -113,7 +113,7 @@ def _read(name: str, value: object) -> Any:
 def following_requirements(contract: TaskContract) -> tuple[str, ...]:
     """What the facts of a contract make a hard requirement, whatever anybody says later.
 
-    They judge something made: where neither a file nor a draft is wanted, an answer in words has its own gate.
+    They judge something made: where no file and no draft is wanted, an answer in words has its own gate.
     """
     files, made, R = contract.asks_for_files, bool(contract.file_kinds), Requirement
     follows = {

@@ -16,7 +16,6 @@ from fencepost_domain.endings import stopped
 from fencepost_domain.termination import Ending, Standing, decide_termination
 from fencepost_domain.vocabulary import EffectClass, Reason, RunStatus, Stop
 from fencepost_store.bindings import EndingFacts
-from fencepost_store.finalize import DIVERGED
 
 from fencepost_worker.flow.wording import explain, nothing_done, stopped_text
 
@@ -43,8 +42,6 @@ def broken(reason: Reason, code: str, detail: str, facts: EndingFacts, locale: s
         failure=reason, failure_code=code, completed=len(done), unsettled=len(facts.unsettled)
     )
     ending = decide_termination(standing)
-    if reason in (Reason.VERSION_REVOKED, Reason.POLICY_DENIED) or code == DIVERGED:
-        ending = Ending(RunStatus.BLOCKED, reason, code)
     explanation = explain(ending, locale)
     if done or facts.unsettled:
         text = stopped_text(explanation, done, facts.unsettled, locale)

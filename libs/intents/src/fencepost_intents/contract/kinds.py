@@ -86,11 +86,9 @@ def _is_goal(whole: str, before: str, after: str, joined: bool) -> bool:
         return True
     if _FROM.search(before):
         return False
-    made = None
-    for made in _MAKE.finditer(before):
-        pass
-    if made is not None:
-        return not _ABOUT.search(before[made.end() :]) or _goes_on(before[made.end() :])
+    if verbs := [*_MAKE.finditer(before)]:
+        between = before[verbs[-1].end() :]
+        return not _ABOUT.search(between) or _goes_on(between)
     if _FORMAT.search(after) or _AFTER_MAKE.search(after):
         return True
     return bool(_BARE.search(before)) and not whole.strip(before)

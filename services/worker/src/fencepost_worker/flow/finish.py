@@ -70,6 +70,7 @@ def standing_of(state: State) -> Standing:
     return Standing(
         policy_violation=code if denied else None,
         budget_exhausted=out_of_budget,
+        budget_code=code if out_of_budget else None,
         failure=None if denied or out_of_budget else reason,
         failure_code=code,
         rejected=state["rejected"],
