@@ -106,6 +106,11 @@ def enqueue(mesh: Embedded, count: int, text: str = "hello", module: str = "life
                 "text": text,
             },
         )
+        connection.execute(  # as the api does with each request: a run taken over is checked against it
+            "INSERT INTO agent.principals (tenant_id, user_id, roles) VALUES (%s, %s, '{user}')"
+            " ON CONFLICT (tenant_id, user_id) DO UPDATE SET seen_at = clock_timestamp()",
+            (LOCAL_TENANT, LOCAL_USER),
+        )
         connection.execute(
             "UPDATE agent.outbox SET published_at = clock_timestamp() WHERE published_at IS NULL"
         )

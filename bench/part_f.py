@@ -1,7 +1,7 @@
-"""(f) What claims and sweeps cost with 0, 100,000 and 1,000,000 waiting and as many finished runs.
+"""(f) What claims and sweeps cost with up to 1,000,000 waiting and 10,000,000 finished runs.
 
-Filled by the superuser in bulk, without events: no statement measured here reads them. 10,000,000 finished
-runs would take this machine an hour to make; the cost at 0, 100,000 and 1,000,000 shows whether it grows.
+Filled by the superuser in bulk, without events: no statement measured here reads them. Ids rise with time, as
+those of real runs do; so ten million rows take minutes.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import statistics
 import time
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -35,7 +36,7 @@ SELECT x.id, CAST(%(tenant)s AS uuid), 'u' || g %% 1000, '{{user}}', 'life', '{s
        x.id, '{{}}', 'en', 'UTC', 'CNY', 'r', g::text || '{status}', '', 3,
        clock_timestamp(), clock_timestamp(), clock_timestamp(), {finished}
   FROM generate_series(%(first)s::bigint, %(last)s::bigint) AS g
-  CROSS JOIN LATERAL (SELECT md5(g || '{status}')::uuid AS id) AS x
+  CROSS JOIN LATERAL (SELECT ('01900000-0000-7000-{variant}-' || lpad(to_hex(g), 12, '0'))::uuid AS id) AS x
 """
 ASKED = """
 INSERT INTO agent.interrupts (id, run_id, tenant_id, user_id, kind, index, n, question, expires_at)
@@ -45,27 +46,47 @@ SELECT gen_random_uuid(), r.id, r.tenant_id, r.user_id, 'input', 0, 1, '?',
  WHERE r.status = 'waiting' AND NOT EXISTS (SELECT FROM agent.interrupts i WHERE i.run_id = r.id)
 """
 REPEATS = 30
+BATCH = 500_000
 
 
-def fill(running: Embedded, first: int, last: int) -> None:
-    """Waiting runs with an open question, and as many finished ones."""
+@dataclass(frozen=True, slots=True)
+class Rows:
+    waiting: int
+    finished: int
+
+    def __str__(self) -> str:
+        return f"{self.waiting:,} waiting and {self.finished:,} finished"
+
+
+SIZES = (Rows(0, 0), Rows(100_000, 100_000), Rows(1_000_000, 1_000_000), Rows(1_000_000, 10_000_000))
+QUICK = (Rows(0, 0), Rows(20_000, 20_000), Rows(100_000, 100_000))
+
+
+def fill(running: Embedded, there: Rows, wanted: Rows) -> None:
+    """Waiting runs with an open question each, and finished ones."""
     with psycopg.connect(running.dsn(), autocommit=True) as line:
-        line.execute("SET session_replication_role = replica")  # no triggers: history isn't what is measured
+        line.execute("ALTER SYSTEM SET max_wal_size = '16GB'")  # the filling isn't what is measured
+        line.execute("SELECT pg_reload_conf()")
+        line.execute("SET session_replication_role = replica")  # no triggers: history isn't either
         talk = line.execute(
             "INSERT INTO agent.conversations (id, tenant_id, user_id) VALUES (gen_random_uuid(), %s, 'u')"
             " RETURNING id",
             (LOCAL_TENANT,),
         ).fetchone()
         assert talk is not None
-        given = {"tenant": LOCAL_TENANT, "talk": talk[0], "first": first, "last": last}
-        for status, waits, finished in (
-            ("waiting", "'input'", "NULL"),
-            ("succeeded", "NULL", "clock_timestamp()"),
-        ):
-            line.execute(FILL.format(status=status, waits=waits, finished=finished), given)
+        kinds = (
+            ("waiting", "8001", "'input'", "NULL", there.waiting, wanted.waiting),
+            ("succeeded", "8002", "NULL", "clock_timestamp()", there.finished, wanted.finished),
+        )
+        for status, variant, waits, finished, had, until in kinds:
+            insert = FILL.format(status=status, variant=variant, waits=waits, finished=finished)
+            for first in range(had + 1, until + 1, BATCH):
+                last = min(first + BATCH - 1, until)
+                line.execute(insert, {"tenant": LOCAL_TENANT, "talk": talk[0], "first": first, "last": last})
         line.execute(ASKED)
-        line.execute("ANALYZE agent.runs")
-        line.execute("ANALYZE agent.interrupts")
+        for table in ("agent.runs", "agent.interrupts"):
+            line.execute(f"VACUUM (ANALYZE) {table}")
+        line.execute("CHECKPOINT")
 
 
 async def measured(running: Embedded) -> dict[str, dict[str, float]]:
@@ -112,15 +133,14 @@ async def measured(running: Embedded) -> dict[str, dict[str, float]]:
 
 
 async def run(quick: bool) -> dict[str, Any]:
-    sizes = (0, 20_000, 100_000) if quick else (0, 100_000, 1_000_000)
     found: dict[str, Any] = {}
     async with mesh([]) as running:
-        filled = 0
-        for size in sizes:
-            if size:
-                await asyncio.to_thread(fill, running, filled + 1, size)
-                filled = size
-            found[f"{size:,} waiting and {size:,} finished"] = await measured(running)
+        there = Rows(0, 0)
+        for wanted in QUICK if quick else SIZES:
+            if wanted != there:
+                await asyncio.to_thread(fill, running, there, wanted)
+                there = wanted
+            found[str(wanted)] = await measured(running)
     first, last = next(iter(found.values())), list(found.values())[-1]
     found["growth"] = {name: last[name]["p50_ms"] / first[name]["p50_ms"] for name in first}
     return found

@@ -11,12 +11,14 @@ import statistics
 import sys
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import psycopg
 from fencepost_cli.embedded.supervisor import Embedded
 
+from bench import part_j_own
 from bench.measure import cpu_seconds, postgres_cpu_seconds
 from bench.mesh import ROOT, mesh
 from bench.part_a import asyncio_floor, throughput
@@ -119,14 +121,16 @@ async def measured(peer: Peer, runs: int) -> dict[str, float]:
 
 async def run(quick: bool) -> dict[str, Any]:
     await install()
+    await part_j_own.install()
     runs, repeats = (400, 1) if quick else (1_500, 3)
     found: dict[str, Any] = {
         "asyncio floor": await asyncio_floor(2, runs, repeats),
         "Fencepost": (await throughput("five", "hello", (2,), runs, repeats))["2 workers"],
     }
-    for name, peer in PEERS.items():
+    every = {name: partial(measured, peer) for name, peer in PEERS.items()} | part_j_own.PEERS
+    for name, measure in every.items():
         try:
-            repeated = [await measured(peer, runs) for _ in range(repeats)]
+            repeated = [await measure(runs) for _ in range(repeats)]
         except Exception as error:  # a peer that can't be run is said, not hidden
             found[name] = {"not measured": f"{type(error).__name__}: {str(error)[:200]}"}
             continue
@@ -136,6 +140,6 @@ async def run(quick: bool) -> dict[str, Any]:
         name: one["per_second"] / base for name, one in found.items() if "per_second" in one
     }
     found["Fencepost to"] = {
-        name: ours / one["per_second"] for name, one in found.items() if name in PEERS and "per_second" in one
+        name: ours / one["per_second"] for name, one in found.items() if name in every and "per_second" in one
     }
     return found
