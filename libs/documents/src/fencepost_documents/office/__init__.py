@@ -1,0 +1,1 @@
+"""Office files from outlines: presentations, documents, workbooks. Each module is heavy."""
