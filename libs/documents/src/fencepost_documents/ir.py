@@ -7,7 +7,7 @@ Locators, as text that a person can follow in the file:
 | pdf | `p3:¶2` | page 3, paragraph 2 of that page |
 | docx | `¶14`, `¶14:r2` | block 14 of the body; row 2 of the table that is block 14 |
 | xlsx | `Sheet1!B7`, `Sheet1!7` | a cell; a row |
-| pptx | `slide4:2`, `slide4:2:r3`, `slide4:note` | text 2 of slide 4; row 3 of the table there; its speaker notes |
+| pptx | `slide4:2`, `slide4:2:r3`, `slide4:note` | text 2 of slide 4; row 3 of that table; its notes |
 | csv, markdown, text | `line12` | the line where the unit starts |
 
 Everything counts from 1. Text is data: nothing in it is ever followed.
