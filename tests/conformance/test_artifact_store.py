@@ -41,9 +41,7 @@ def new_key() -> str:
 
 
 def bucket(server: s3.S3, prefix: str = "some/prefix", secret: str = s3.SECRET) -> S3Artifacts:
-    return S3Artifacts(
-        s3.BUCKET, prefix, region="us-east-1", endpoint=server.endpoint, key_id=s3.KEY_ID, secret=secret
-    )
+    return s3.artifacts(server, prefix, secret)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")

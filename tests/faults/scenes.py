@@ -317,7 +317,9 @@ TASKS: Final = [
     for name in FAILPOINTS
     if name.startswith(("gateway.task.", "worker.wait.", "reconciler.poll_tasks.", "reconciler.tell_tasks."))
 ]
-ELSEWHERE: Final = frozenset({*OUTSIDE, *TASKS})
+# Of the files that tools make: in tests/services/tool_gateway/test_files.py, on a tool that makes one.
+FILES: Final = [name for name in FAILPOINTS if name.startswith("gateway.artifact.")]
+ELSEWHERE: Final = frozenset({*OUTSIDE, *TASKS, *FILES})
 
 
 def scene_of(point: str) -> Scene:

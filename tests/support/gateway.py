@@ -34,6 +34,7 @@ from fencepost_store.runs import lock_run
 from fencepost_tool_gateway.app import make_app
 from fencepost_tool_gateway.catalog import Catalogs
 from fencepost_tool_gateway.egress import Egress
+from fencepost_tool_gateway.files import Shelf
 from fencepost_tool_gateway.gateway import Gateway
 from fencepost_tool_gateway.outside import drained
 from fencepost_tool_gateway.secrets import LocalSecrets
@@ -213,11 +214,16 @@ async def serving(
     installed: bool = False,
     outside: OutsideWorld | None = None,
     secrets: Path | None = None,
+    shelf: Shelf | None = None,
 ) -> AsyncIterator[Served]:
     """A gateway in this process, with the repository's modules and those of `dirs`."""
     world = outside or outside_world(LocalSecrets(secrets) if secrets else FixedSecrets(), Egress())
     catalogs = Catalogs(
-        [*module_dirs(None), *dirs], installed=installed, outside=world.executors, pinning=world.pinning
+        [*module_dirs(None), *dirs],
+        installed=installed,
+        outside=world.executors,
+        pinning=world.pinning,
+        shelf=shelf,
     )
     catalogs.load()
     world.servers.folders.update(catalogs.folders())

@@ -24,7 +24,10 @@ from xml.sax.saxutils import escape
 
 import httpx
 from fencepost_cli.embedded.ports import free_port
+from fencepost_runtime.artifacts.s3 import S3Artifacts
+from fencepost_runtime.system import SystemClock
 
+TRIES = 600  # of 0.1 s: its four parts start one after the other, on a busy machine slowly
 KEY_ID, SECRET, BUCKET = "test-access", "test-secret-0123456789", "artifacts"
 
 
@@ -34,6 +37,15 @@ class S3:
 
     endpoint: str
     standin: StandIn | None = None
+
+
+def artifacts(server: S3, prefix: str = "", secret: str = SECRET) -> S3Artifacts:
+    async def keys() -> tuple[str, str]:
+        return KEY_ID, secret
+
+    return S3Artifacts(
+        BUCKET, prefix, region="us-east-1", endpoint=server.endpoint, keys=keys, clock=SystemClock()
+    )
 
 
 def server_binary() -> Path | None:
@@ -75,7 +87,7 @@ async def seaweed(binary: Path) -> AsyncIterator[S3]:
 
 
 async def _answers(client: httpx.AsyncClient, url: str) -> None:
-    for _ in range(300):
+    for _ in range(TRIES):
         try:
             await client.get(url)
         except httpx.TransportError:
@@ -86,7 +98,7 @@ async def _answers(client: httpx.AsyncClient, url: str) -> None:
 
 
 async def _made(client: httpx.AsyncClient, url: str) -> None:
-    for _ in range(300):
+    for _ in range(TRIES):
         try:
             if (await client.post(url)).status_code == 201:
                 return

@@ -13,7 +13,6 @@ from fencepost_domain.artifact import ArtifactStatus
 from fencepost_reconciler.loops.scan_artifacts import ScanArtifacts
 from fencepost_runtime.artifacts import ArtifactsUnavailable, key_of
 from fencepost_runtime.artifacts.filesystem import FilesystemArtifacts
-from fencepost_runtime.artifacts.s3 import S3Artifacts
 from fencepost_store.artifacts import NewArtifact, add_artifact
 
 from tests.support import s3
@@ -116,9 +115,7 @@ async def test_a_store_that_does_not_answer_is_no_finding(lives: Lives, files: F
     async with s3.standing_in() as server:
         assert server.standin is not None
         server.standin.fail = 403
-        away = S3Artifacts(
-            s3.BUCKET, "", region="us-east-1", endpoint=server.endpoint, key_id=s3.KEY_ID, secret=s3.SECRET
-        )
+        away = s3.artifacts(server)
         with pytest.raises(ArtifactsUnavailable):
             await ScanArtifacts(lives.reconciler, away, AT_ONCE).run_once()
     assert await findings(lives) == {artifact_id: None}

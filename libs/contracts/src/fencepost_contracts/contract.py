@@ -24,7 +24,8 @@ class ToolContract(_Strict):
 
     from: a source's operation or MCP tool, which brings its own schemas. Of our own code the description and
     both schemas stand here. grantable: an approval may be remembered. attachments: arguments that hold
-    artifact ids, whose content is approved with the rest.
+    artifact ids, whose content is approved with the rest. takes_time: its code has `make`, which works
+    outside any transaction; without it a local tool has 2 s.
     """
 
     name: StrictStr
@@ -51,6 +52,7 @@ class ToolContract(_Strict):
     http: HttpCall | None = None
     grantable: StrictBool = False
     approvers: Approvers | None = None
+    takes_time: StrictBool = False
     attachments: Annotated[tuple[StrictStr, ...], Field(max_length=8)] = ()
 
 

@@ -201,5 +201,6 @@ def _line(value: Any) -> str:
 
 
 _NOT_PUBLISHED: Final = {
-    "approval", "from_", "description", "input_schema", "output_schema", "name", "http", "lookup"
+    "approval", "from_", "description", "input_schema", "output_schema", "name", "http", "lookup",
+    "takes_time",
 }  # fmt: skip

@@ -34,6 +34,20 @@ class StateRefused(Payload):
     detail: str
 
 
+class ArtifactCreated(Payload):
+    """A file was made by an action. sha256: of its bytes, hex. status: its maker's verdict."""
+
+    artifact_id: UUID
+    index: int
+    tool: str
+    name: str
+    media_type: str
+    size_bytes: int
+    sha256: str
+    status: str
+    version: int = 1
+
+
 class ArtifactLost(Payload):
     """The stored bytes of an artifact of this run are gone, or hash to something else."""
 

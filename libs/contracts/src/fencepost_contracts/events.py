@@ -39,7 +39,7 @@ from fencepost_contracts.event_evidence import (
     RunRequested,
     SimulationEnded,
 )
-from fencepost_contracts.event_state import ArtifactLost, StateChanged, StateRefused
+from fencepost_contracts.event_state import ArtifactCreated, ArtifactLost, StateChanged, StateRefused
 
 
 class RunClaimed(Payload):
@@ -246,6 +246,7 @@ PAYLOADS: Final[Mapping[Ev, type[Payload]]] = {
     Ev.ERASED: Erased,
     Ev.STATE_CHANGED: StateChanged,
     Ev.STATE_REFUSED: StateRefused,
+    Ev.ARTIFACT_CREATED: ArtifactCreated,
     Ev.ARTIFACT_LOST: ArtifactLost,
 }
 

@@ -145,8 +145,12 @@ def _tool_faults(tool: ToolContract, module: str) -> Iterator[tuple[str, str]]:
         yield "/name", f"a tool of this module is named {module}.…"
     if tool.from_ is None:
         yield from _own_faults(tool)
-    if tool.effect_class is EffectClass.LOCAL and tool.timeout_seconds > LONGEST_LOCAL_SECONDS:
-        yield "/timeout_seconds", f"a local tool works under a lock: {LONGEST_LOCAL_SECONDS:g} s at most"
+    is_local = tool.effect_class is EffectClass.LOCAL
+    if is_local and tool.timeout_seconds > LONGEST_LOCAL_SECONDS and not tool.takes_time:
+        most = f"{LONGEST_LOCAL_SECONDS:g} s at most, or `takes_time: true` and `make` in its code"
+        yield "/timeout_seconds", f"a local tool works under a lock: {most}"
+    if tool.takes_time and tool.effect_class not in (EffectClass.NONE, EffectClass.LOCAL):
+        yield "/takes_time", "is for tools of this house, of class none or local"
     has_lookup = tool.lookup or (tool.http is not None and tool.http.lookup is not None)
     has_lookup |= tool.from_ is not None and tool.from_.lookup is not None
     if has_lookup and tool.effect_class in (EffectClass.NONE, EffectClass.LOCAL):
@@ -199,7 +203,7 @@ def _http_faults(tool: ToolContract, call: HttpCall) -> Iterator[tuple[str, str]
 
 def _published(tool: ToolContract) -> Tool:
     required = needs_approval(tool.risk, tool.effect_class, approval=tool.approval == "required")
-    body = tool.model_dump(mode="json", exclude={"approval", "from_"})
+    body = tool.model_dump(mode="json", exclude={"approval", "from_", "takes_time"})
     body["lookup"] = tool.lookup or (tool.http is not None and tool.http.lookup is not None)
     return Tool.model_validate({**body, "approval": required})
 

@@ -227,6 +227,7 @@ class Ev(StrEnum):
     EFFECT_DUPLICATED = "effect.duplicated"
     STATE_CHANGED = "state.changed"
     STATE_REFUSED = "state.refused"
+    ARTIFACT_CREATED = "artifact.created"
     ARTIFACT_LOST = "artifact.lost"
     FACT_INHERITED = "fact.inherited"
     SIMULATION_ENDED = "simulation.ended"

@@ -123,6 +123,7 @@ FAILPOINTS: Final[Mapping[str, Failpoint]] = _table([
     ("gateway.attempt.after_start", "started and dead: unknown for what is outside, again for local"),
     ("gateway.business.before_commit", "business row, completion and event are one transaction"),
     ("gateway.state.after_write", "what a result writes to the state is in its completing transaction"),
+    ("gateway.artifact.after_put", "a tool's file without its row: served to nobody, removed by the scan"),
     ("gateway.business.after_commit", "done, the worker has no answer: a repeat returns the stored result"),
     ("gateway.send.before_start", "started and not committed: nothing is sent, nothing remains"),
     ("gateway.send.after_start", "started is committed, nothing was sent: nobody can know that any more"),

@@ -70,6 +70,7 @@ class ArtifactSettings(SecretSettings):
     artifacts_region: str = "us-east-1"
     artifacts_key_id: str | None = None  # a reference; absent: what the machine's own identity gives
     artifacts_secret: str | None = None  # a reference
+    max_artifact_bytes: int = 26_214_400  # of one file; each is in memory whole
 
     @model_validator(mode="after")
     def _keys_come_in_pairs(self) -> Self:
@@ -118,7 +119,6 @@ class ApiSettings(ArtifactSettings):
     public_url: str | None = None  # what links in mails begin with; else what the request came to
     cors_origins: Annotated[tuple[str, ...], NoDecode] = ()  # comma-separated; a page elsewhere gets nothing
     max_body_bytes: int = 1_048_576
-    max_artifact_bytes: int = 26_214_400
     # Who signs: a JWK (set) file with public keys, or an OIDC issuer. Exactly one.
     jwt_key_file: Path | None = None
     jwt_issuer: str | None = None

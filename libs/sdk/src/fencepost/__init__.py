@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from fencepost.context import ToolContext as ToolContext
     from fencepost.errors import ApiError as ApiError
     from fencepost.errors import Unreachable as Unreachable
+    from fencepost.files import ArtifactRead as ArtifactRead
+    from fencepost.files import NewArtifact as NewArtifact
+    from fencepost.files import Result as Result
 
 _WHERE = {
     "Client": "fencepost.client",
@@ -29,6 +32,7 @@ _WHERE = {
     "ApiError": "fencepost.errors",
     "Unreachable": "fencepost.errors",
     "ToolContext": "fencepost.context",
+    **dict.fromkeys(("ArtifactRead", "NewArtifact", "Result"), "fencepost.files"),
     **dict.fromkeys(("Plan", "PreconditionChanged", "ToolRefused", "tool"), "fencepost.authoring"),
     **dict.fromkeys(("Change", "Preview", "PreviewLine"), "fencepost_contracts.tools"),
 }

@@ -6,6 +6,9 @@
         async def precondition(self, args, ctx) -> dict: ...   # optional: what it relies on, read at commit
         async def commit(self, args, ctx) -> dict: ...         # the effect; its result fits output_schema
 
+A tool that takes its time, reads files or makes some has `make` in the place of `commit`: it runs outside any
+transaction, and what it gives (`Result`, or the plain output) is recorded in one. It writes no table.
+
 A function stands for its `commit` alone; its preview lists the arguments. Arguments were checked against the
 contract's schema before; identity is in the context, never in the arguments.
 """
@@ -19,6 +22,7 @@ from typing import Any, Protocol, TypeVar
 from fencepost_contracts.tools import Change, Preview, PreviewLine
 
 from fencepost.context import ToolContext
+from fencepost.files import Result
 
 Arguments = Mapping[str, Any]
 Commit = Callable[[Arguments, ToolContext], Awaitable[Any]]
@@ -61,6 +65,18 @@ class Tool(Protocol):
     async def commit(self, args: Arguments, ctx: ToolContext) -> Any: ...
 
 
+class Maker(Protocol):
+    """A tool's other half, where it has one: see `making`."""
+
+    async def make(self, args: Arguments, ctx: ToolContext) -> Result | Any: ...
+
+
+def making(code: Tool) -> Maker | None:
+    """The tool as one that makes its result outside a transaction; None when it commits inside."""
+    made: Any = code.made if isinstance(code, _Class) else code
+    return made if hasattr(made, "make") else None
+
+
 def tool(name: str) -> Callable[[T], T]:
     """Mark a class or an async function as the tool `name` of the module's contract."""
 
@@ -88,7 +104,9 @@ def _completed(thing: Any) -> Tool:
     if not isinstance(thing, type):
         return _Function(thing)
     made = thing()
-    if not hasattr(made, "precondition"):
+    if hasattr(made, "make") and hasattr(made, "commit"):
+        raise ValueError(f"{thing.__name__}: a tool has `make` or `commit`, not both")
+    if not hasattr(made, "precondition") or hasattr(made, "make"):
         return _Class(made)
     completed: Tool = made
     return completed
@@ -116,17 +134,22 @@ class _Function:
 
 
 class _Class:
-    """A class without `precondition`: it relies on nothing that could change."""
+    """A class without `precondition` relies on nothing that could change; one with `make` has no `commit`."""
 
     def __init__(self, made: Any) -> None:
-        self._made = made
+        self.made = made
 
     async def prepare(self, args: Arguments, ctx: ToolContext) -> Plan:
-        plan: Plan = await self._made.prepare(args, ctx)
+        if not hasattr(self.made, "prepare"):
+            return listing(getattr(type(self.made), _NAME), args)
+        plan: Plan = await self.made.prepare(args, ctx)
         return plan
 
     async def precondition(self, args: Arguments, ctx: ToolContext) -> Mapping[str, Any]:
-        return {}
+        if not hasattr(self.made, "precondition"):
+            return {}
+        relied_on: Mapping[str, Any] = await self.made.precondition(args, ctx)
+        return relied_on
 
     async def commit(self, args: Arguments, ctx: ToolContext) -> Any:
-        return await self._made.commit(args, ctx)
+        return await self.made.commit(args, ctx)

@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID
 
+from fencepost.files import ArtifactRead, NewArtifact, ToolFiles, Verdict
+
 
 class ToolTx(Protocol):
     """The module's own named SQL (its `sql/` folder) in the gateway's open transaction.
@@ -34,7 +36,7 @@ class ToolContext:
     asked_at: when the user asked; "today" counts from here, at prepare and at commit alike.
     now: the database's instant. deadline: when the call must be over.
     zone: IANA name, None when nobody said one. locale: BCP 47. currency: the run's default, ISO 4217.
-    new_id: a fresh UUIDv7.
+    new_id: a fresh UUIDv7. tx: not there in `make`, which runs outside any transaction.
     """
 
     tenant_id: UUID
@@ -50,3 +52,29 @@ class ToolContext:
     deadline: datetime
     new_id: UUID
     tx: ToolTx
+    files: ToolFiles
+
+    async def read_artifact(self, artifact_id: UUID | str, *, pointer: str = "") -> ArtifactRead:
+        """A file of this run's user that the run may see: attached to it or made by it, or by another run of
+        its conversation. pointer: the argument that named it.
+
+        Raises ToolRefused artifact_unknown, artifact_lost, artifact_rejected or artifacts_unavailable.
+        """
+        return await self.files.read(artifact_id, pointer)
+
+    def new_artifact(
+        self,
+        name: str,
+        media_type: str,
+        data: bytes,
+        *,
+        evidence: Mapping[str, Any] | None = None,
+        status: Verdict = "draft",
+        replaces: UUID | None = None,
+    ) -> NewArtifact:
+        """A file for `Result(artifacts=...)`, under an id that the output may name. Nothing is stored yet.
+
+        status: `verified` or `rejected` when a check has judged it, with that check's words as evidence.
+        Raises ToolRefused artifact_refused for an empty or too large one, or a type that isn't taken.
+        """
+        return self.files.new(name, media_type, data, evidence or {}, status, replaces)

@@ -111,6 +111,11 @@ async def artifact(tx: Tx, artifact_id: UUID, user_id: str | None) -> RowMapping
     return row
 
 
+async def readable_artifact(tx: Tx, artifact_id: UUID, run_id: UUID) -> RowMapping | None:
+    """An artifact that this run may see: its user's, attached to or made by a run of its conversation."""
+    return await tx.row("readable_artifact", id=artifact_id, run_id=run_id)
+
+
 async def usable_artifacts(tx: Tx, user_id: str, ids: Sequence[UUID]) -> dict[UUID, str | None]:
     """Of the caller's own among the ids: why each can't be used, None when it can."""
     rows = await tx.rows("usable_artifacts", user_id=user_id, ids=list(ids))

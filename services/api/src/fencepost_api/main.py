@@ -91,7 +91,7 @@ async def serve(settings: ApiSettings, stop: asyncio.Event) -> None:
     """Serve until `stop`."""
     bell, clock, ids = Bell(settings.database_url), SystemClock(), SystemIds()
     secrets = make_secrets(settings, clock)
-    artifacts = await open_artifacts(settings, secrets, ids)
+    artifacts = open_artifacts(settings, secrets, ids, clock)
     api = build_api(settings, clock, stop, bell=bell, artifacts=artifacts, ids=ids)
     listener = Listener(settings.database_direct_url or settings.database_url, api.runs)
     app = build_app(api, listener)

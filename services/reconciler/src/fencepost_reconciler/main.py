@@ -197,7 +197,7 @@ async def serve(settings: ReconcilerSettings, stop: asyncio.Event) -> None:
     grace = Grace(timedelta(seconds=settings.lease_seconds), clock)
     due = Due(asked, ear, grace)
     secrets = make_secrets(settings, clock)
-    artifacts = await open_artifacts(settings, secrets, ids)
+    artifacts = open_artifacts(settings, secrets, ids, clock)
     ear.on_tasks = lambda: due.raise_flag("tell_tasks")
     every = make_loops(store, publisher, ear, clock, settings, grace, artifacts)
     loops = when_due(every, due, timedelta(seconds=settings.sweep_seconds))

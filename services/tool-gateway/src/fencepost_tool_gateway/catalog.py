@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from fencepost_contracts.loader import (
+    LONGEST_LOCAL_SECONDS,
     ContractFault,
     ContractRefused,
     LoadedModule,
@@ -28,8 +29,9 @@ from fencepost_contracts.loader import (
 from fencepost_contracts.modules import ModuleFolder
 from fencepost_contracts.schema import Schema
 from fencepost_contracts.state import StateWords
-from fencepost_contracts.tools import Catalog
+from fencepost_contracts.tools import Catalog, Tool
 from fencepost_domain.errors import Conflict, NotFound, Tampered
+from fencepost_domain.vocabulary import EffectClass
 from fencepost_runtime.logging import get_logger
 from fencepost_runtime.telemetry import counter
 from fencepost_store.actions import Surroundings
@@ -39,6 +41,7 @@ from fencepost_store.transaction import Store, Tx
 from fencepost_tool_gateway.executors.port import Outside
 from fencepost_tool_gateway.executors.python import PythonExecutor, import_tools
 from fencepost_tool_gateway.executors.routing import INSIDE, Executors
+from fencepost_tool_gateway.files import Shelf
 from fencepost_tool_gateway.pinning import Pinning
 
 log = get_logger(__name__)
@@ -74,6 +77,7 @@ class Catalogs:
         installed: bool = True,
         outside: Sequence[Outside] = (),
         pinning: Pinning | None = None,
+        shelf: Shelf | None = None,
     ) -> None:
         self._dirs, self._installed, self._outside = tuple(dirs), installed, tuple(outside)
         self.pinning = pinning or Pinning()
@@ -83,7 +87,8 @@ class Catalogs:
         self._bound: OrderedDict[str, Compiled] = OrderedDict()
         self._failed = counter("fencepost.contract.reload_failures", "Changed contracts that were refused")
         self.refused: dict[str, tuple[str, ...]] = {}  # module -> faults of its file as it is now
-        self.executor = Executors(PythonExecutor({}), self._outside, self.pinning.why_not)
+        self._shelf = shelf or Shelf()
+        self.executor = Executors(PythonExecutor({}, self._shelf), self._outside, self.pinning.why_not)
 
     def load(self) -> None:
         """Compile and import everything. Raises ContractRefused with all that is wrong."""
@@ -91,7 +96,8 @@ class Catalogs:
         tools = {}
         for folder in folders:
             tools.update(import_tools(folder))
-        self.executor = Executors(PythonExecutor(tools), self._outside, self.pinning.why_not)
+        inside = PythonExecutor(tools, self._shelf)
+        self.executor = Executors(inside, self._outside, self.pinning.why_not)
         faults: list[ContractFault] = []
         for folder in folders:
             try:
@@ -163,9 +169,11 @@ class Catalogs:
         module = load_module(folder)
         inside = [tool for tool in module.catalog.tools if tool.effect_class in INSIDE]
         missing = [tool.name for tool in inside if self.executor.why_not(tool) is not None]
-        if missing:
-            detail = f"no code in tools/ for {', '.join(missing)}"
-            raise ContractRefused([ContractFault(str(folder.contract), 1, "allowed_tools", detail)])
+        hasty = [tool.name for tool in inside if _takes_time(tool) and not self.executor.makes(tool)]
+        for names, why in ((missing, "no code in tools/ for"), (hasty, "it takes time, so write `make` for")):
+            if names:
+                detail = f"{why} {', '.join(names)}"
+                raise ContractRefused([ContractFault(str(folder.contract), 1, "allowed_tools", detail)])
         return module
 
     def _take(self, module: LoadedModule) -> None:
@@ -219,6 +227,10 @@ class Catalogs:
         self._bound.move_to_end(compiled.catalog.fingerprint)
         while len(self._bound) > MOST_BOUND:
             self._bound.popitem(last=False)
+
+
+def _takes_time(tool: Tool) -> bool:
+    return tool.effect_class is EffectClass.LOCAL and tool.timeout_seconds > LONGEST_LOCAL_SECONDS
 
 
 async def _publish(tx: Tx, catalog: Catalog) -> bool:

@@ -11,21 +11,24 @@ from typing import Any, Final
 from uuid import UUID
 
 from fencepost.authoring import PreconditionChanged, ToolRefused
+from fencepost.files import NewArtifact, Result
 from fencepost_contracts import canonical
 from fencepost_contracts.tools import Tool
 from fencepost_domain.action import Action
 from fencepost_domain.effect import Heard, effect_key
 from fencepost_domain.errors import Conflict, FenceLost, Unavailable
-from fencepost_domain.vocabulary import EffectState
+from fencepost_domain.vocabulary import EffectClass, EffectState
+from fencepost_runtime.artifacts import ArtifactsUnavailable
 from fencepost_runtime.failpoints import FailpointError
 from fencepost_runtime.logging import get_logger
 from fencepost_store.effects import Outcome
 from fencepost_store.errors import domain_error, is_retryable, sqlstate
-from fencepost_store.transaction import Tx
+from fencepost_store.transaction import Store, Tx
 from sqlalchemy.exc import DBAPIError
 
 from fencepost_tool_gateway.catalog import Compiled
 from fencepost_tool_gateway.executors.port import Call, Executor, Outside, Sending
+from fencepost_tool_gateway.files import check_files
 
 log = get_logger(__name__)
 CANCELED_BY_TIMEOUT: Final = "57014"  # the role's statement_timeout ended the tool's own statement
@@ -53,12 +56,34 @@ async def run_local(executor: Executor, tx: Tx, bound: Compiled, call: Call, act
 
     Raises Conflict precondition_changed, ToolFailed, or what the database says of itself.
     """
+    await check_relied_on(executor, tx, call, action)
+    async with Guarded():
+        result = await executor.call(tx, call)
+    return _checked(bound, call.tool, result)
+
+
+async def check_relied_on(executor: Executor, tx: Tx, call: Call, action: Action) -> None:
+    """What the plan relied on is as it was. Raises as `run_local` does."""
     async with Guarded():
         relied_on = canonical.plain(await executor.precondition(tx, call))
         if relied_on != action.precondition:
             raise PreconditionChanged
-        result = await executor.call(tx, call)
-    return _checked(bound, call.tool, result)
+
+
+async def make(
+    executor: Executor, store: Store, bound: Compiled, call: Call
+) -> tuple[Outcome, tuple[NewArtifact, ...]]:
+    """A tool's own work outside any transaction: what it gives, and the files that belong to it.
+
+    Raises ToolFailed, Unavailable when the files' store doesn't answer.
+    """
+    async with Guarded():
+        result = await executor.make(store, call)
+        files = tuple(result.artifacts) if isinstance(result, Result) else ()
+        check_files(files, executor.shelf.most)
+        if files and call.tool.effect_class is not EffectClass.LOCAL:
+            raise ToolFailed("result_invalid", "a tool that makes files is of effect class `local`")
+    return _checked(bound, call.tool, result.output if isinstance(result, Result) else result), files
 
 
 async def observe(executor: Executor, tx: Tx, bound: Compiled, call: Call) -> Outcome:
@@ -123,9 +148,11 @@ class Guarded:
             raise ToolFailed(error.code, error.detail) from None
         if isinstance(error, TimeoutError):
             raise OutOfTime from None
+        if isinstance(error, ArtifactsUnavailable):
+            raise Unavailable("the files' store") from error
         if isinstance(error, DBAPIError):
             _check_database(error)
-        if isinstance(error, FenceLost | Unavailable):
+        if isinstance(error, FenceLost | Unavailable | ToolFailed):
             return
         raise ToolFailed("tool_failed", "the tool failed; nothing was done") from error
 

@@ -6,7 +6,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from fencepost_domain.errors import FenceLost
@@ -30,7 +30,7 @@ MOST_TENANTS: Final = 10_000
 class Gateway:
     """boot: this process's id, which its attempts carry. actor: how its events are signed.
 
-    sending: what is on its way out; a stop waits for it.
+    sending: what is on its way out; a stop waits for it. making: what takes its time, by fence and place.
     """
 
     store: Store
@@ -40,6 +40,7 @@ class Gateway:
     boot: str
     clock: Clock = field(default_factory=SystemClock)
     sending: set[asyncio.Task[None]] = field(default_factory=set)
+    making: dict[tuple[str, int, int], asyncio.Task[Any]] = field(default_factory=dict)
     ring: Callable[[], None] = field(default=lambda: None)  # the reconciler is told that a task ended
     _tenants: OrderedDict[UUID, UUID] = field(default_factory=OrderedDict)
 

@@ -13,7 +13,6 @@ that holds.
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
 from typing import Any, Final
 from uuid import UUID
 
@@ -42,9 +41,11 @@ from fencepost_tool_gateway.execute import (
     run_local,
     tell_failure,
 )
+from fencepost_tool_gateway.files import Kept, register
 from fencepost_tool_gateway.gateway import Gateway
 from fencepost_tool_gateway.judge import SHORTEST_RETRY, Authorised, Unfinished, authorise, look, to_answer
 from fencepost_tool_gateway.lineage import check_lineage
+from fencepost_tool_gateway.making import Produce, made
 from fencepost_tool_gateway.outside import commit_first, go_on
 
 log = get_logger(__name__)
@@ -52,7 +53,7 @@ MOST_ACTIONS: Final = 10  # of a lineage, where its budget names no other number
 _STATUS: Final = {EffectState.COMPLETED: ActionStatus.COMMITTED, EffectState.FAILED: ActionStatus.FAILED}
 _EVENT: Final = {EffectState.COMPLETED: Ev.ACTION_COMMITTED, EffectState.FAILED: Ev.ACTION_FAILED}
 
-Produce = Callable[[Tx, Authorised], Awaitable[Outcome]]
+_NO_FILES: Final[tuple[Kept, ...]] = ()
 
 
 async def commit(gateway: Gateway, fence: Fence, request: CommitRequest) -> CommitAnswer | InProgress:
@@ -89,7 +90,9 @@ async def _done(
             return may
         produce: Produce = local
         outside = executor.outside_of(may.call.tool) if isinstance(may, Authorised) else None
-        if isinstance(may, Authorised) and may.action.effect_class is EffectClass.NONE and outside is None:
+        makes = isinstance(may, Authorised) and executor.makes(may.call.tool)
+        reads = isinstance(may, Authorised) and may.action.effect_class is EffectClass.NONE
+        if isinstance(may, Authorised) and reads and outside is None and not makes:
             produce = _given(await observe(executor, tx, may.bound, may.call))
     if isinstance(may, Unfinished):
         return await go_on(gateway, tenant, fence, request)
@@ -98,13 +101,26 @@ async def _done(
         return await commit_first(gateway, tenant, fence, request, _open)
     if outside is not None:
         produce = _given(await observe_outside(outside, may.bound, may.call))
+    if makes:
+        return await made(
+            gateway,
+            fence,
+            request,
+            may,
+            lambda outcome, kept: _recorded(gateway, tenant, fence, request, outcome, kept),
+        )
     return await _recorded(gateway, tenant, fence, request, produce)
 
 
 async def _recorded(
-    gateway: Gateway, tenant: UUID, fence: Fence, request: CommitRequest, produce: Produce
+    gateway: Gateway,
+    tenant: UUID,
+    fence: Fence,
+    request: CommitRequest,
+    produce: Produce,
+    kept: tuple[Kept, ...] = _NO_FILES,
 ) -> CommitAnswer | InProgress:
-    answer = await gateway.store.run(tenant, lambda tx: _attempt(gateway, tx, fence, request, produce))
+    answer = await gateway.store.run(tenant, lambda tx: _attempt(gateway, tx, fence, request, produce, kept))
     await ahit("gateway.business.after_commit")
     return answer
 
@@ -119,7 +135,12 @@ def _given(outcome: Outcome) -> Produce:
 
 
 async def _attempt(
-    gateway: Gateway, tx: Tx, fence: Fence, request: CommitRequest, produce: Produce
+    gateway: Gateway,
+    tx: Tx,
+    fence: Fence,
+    request: CommitRequest,
+    produce: Produce,
+    kept: tuple[Kept, ...],
 ) -> CommitAnswer | InProgress:
     """The one transaction: everything is judged again on locked rows, then done, settled and told."""
     may = await authorise(gateway, tx, await lock_run(tx, fence.run_id), fence, request)
@@ -132,7 +153,7 @@ async def _attempt(
     await _open(gateway, tx, may, request_made)
     await hold_state(tx, may.run, may.bound.words, may.action.tool, may.call.arguments)
     outcome = await produce(tx, may)
-    await _settle(gateway, tx, fence, may, outcome)
+    await _settle(gateway, tx, fence, may, outcome, kept)
     await ahit("gateway.business.before_commit")
     return to_answer(outcome, replayed=False)
 
@@ -154,13 +175,16 @@ async def _open(gateway: Gateway, tx: Tx, may: Authorised, request: bytes) -> No
     await ahit("gateway.attempt.after_start")
 
 
-async def _settle(gateway: Gateway, tx: Tx, fence: Fence, may: Authorised, outcome: Outcome) -> None:
+async def _settle(
+    gateway: Gateway, tx: Tx, fence: Fence, may: Authorised, outcome: Outcome, kept: tuple[Kept, ...]
+) -> None:
     action = may.action
     if not await settle_attempt(tx, action, 1, outcome, boot=gateway.boot):
         raise Conflict("reconcile", "the attempt was settled by another")
     await store.end_action(tx, action, _STATUS[outcome.state])
     event = NewEvent(tx.ids.uuid7(), _EVENT[outcome.state], _told(action, outcome), gateway.actor)
-    events = [event, *await _written(gateway, tx, may, outcome)]
+    files = await register(tx, may.run, kept, index=action.index, tool=action.tool, actor=gateway.actor)
+    events = [event, *files, *await _written(gateway, tx, may, outcome)]
     await record(tx, may.run, Decision(None, events=tuple(events), fence=fence, fence_kind=FenceKind.START))
 
 

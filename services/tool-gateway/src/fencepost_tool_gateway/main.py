@@ -11,6 +11,7 @@ from fencepost_contracts.loader import ContractRefused
 from fencepost_contracts.modules import module_dirs
 from fencepost_domain.errors import FencepostError
 from fencepost_domain.ports import Clock
+from fencepost_runtime.artifacts import open_artifacts
 from fencepost_runtime.health import Check
 from fencepost_runtime.keys import load_key_ring, load_secret
 from fencepost_runtime.lifecycle import run_service, run_until_stopped, until_stopped
@@ -30,10 +31,11 @@ from fencepost_store.transaction import Store
 
 from fencepost_tool_gateway.app import make_app
 from fencepost_tool_gateway.catalog import Catalogs
+from fencepost_tool_gateway.files import Shelf
 from fencepost_tool_gateway.gateway import Gateway
 from fencepost_tool_gateway.outside import drained
 from fencepost_tool_gateway.secrets import named_secrets
-from fencepost_tool_gateway.world import make_outside
+from fencepost_tool_gateway.world import OutsideWorld, make_outside
 
 log = get_logger(__name__)
 RELOAD_EVERY: Final = timedelta(seconds=2)  # how soon a changed contract is published
@@ -70,11 +72,8 @@ async def serve(settings: GatewaySettings, stop: asyncio.Event) -> None:
     sources = make_secrets(settings, clock)
     outside = make_outside(settings, named_secrets(settings, sources))
     outside.tasks.callback_url, outside.tasks.keys = settings.callback_url, keys
-    catalogs = Catalogs(module_dirs(settings.modules_dir), outside=outside.executors, pinning=outside.pinning)
-    try:
-        catalogs.load()
-    except ContractRefused as error:
-        raise SettingsError(str(error)) from None
+    shelf = Shelf(open_artifacts(settings, sources, ids, clock), settings.max_artifact_bytes)
+    catalogs = _load(settings, outside, shelf)
     engine = make_engine(
         settings.database_url,
         size=settings.database_pool_size,
@@ -103,6 +102,18 @@ async def serve(settings: GatewaySettings, stop: asyncio.Event) -> None:
         await catalogs.executor.close()
         await sources.close()
         await store.close()
+
+
+def _load(settings: GatewaySettings, outside: OutsideWorld, shelf: Shelf) -> Catalogs:
+    """The modules' contracts and code. Raises SettingsError for what must not be worked with."""
+    catalogs = Catalogs(
+        module_dirs(settings.modules_dir), outside=outside.executors, pinning=outside.pinning, shelf=shelf
+    )
+    try:
+        catalogs.load()
+    except ContractRefused as error:
+        raise SettingsError(str(error)) from None
+    return catalogs
 
 
 def _loops(

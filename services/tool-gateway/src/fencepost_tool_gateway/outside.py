@@ -289,8 +289,9 @@ def _later(seconds: float) -> InProgress:
 
 
 async def drained(gateway: Gateway, seconds: float) -> int:
-    """Wait for what is being sent; how many were not over. Their attempts end, and are unknown then."""
-    if not gateway.sending:
+    """Wait for what is being sent or made; how many were not over. What was sent is unknown then."""
+    under_way = {*gateway.sending, *gateway.making.values()}
+    if not under_way:
         return 0
-    _, pending = await asyncio.wait(set(gateway.sending), timeout=seconds)
+    _, pending = await asyncio.wait(under_way, timeout=seconds)
     return len(pending)

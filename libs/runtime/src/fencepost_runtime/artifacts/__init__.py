@@ -18,8 +18,9 @@ from fencepost_runtime.artifacts.port import (
 from fencepost_runtime.settings import SettingsError
 
 if TYPE_CHECKING:
-    from fencepost_domain.ports import Ids
+    from fencepost_domain.ports import Clock, Ids
 
+    from fencepost_runtime.artifacts.s3 import Keys
     from fencepost_runtime.secret_sources import Secrets
     from fencepost_runtime.settings import ArtifactSettings
 
@@ -29,10 +30,13 @@ __all__ = [
 ]  # fmt: skip
 
 
-async def open_artifacts(settings: ArtifactSettings, secrets: Secrets, ids: Ids) -> ArtifactStore | None:
+def open_artifacts(
+    settings: ArtifactSettings, secrets: Secrets, ids: Ids, clock: Clock
+) -> ArtifactStore | None:
     """The store that the settings name; None where there is neither a URL nor a data folder.
 
-    Raises SettingsError for a URL that is none, SecretMissing and SecretsUnavailable for its keys.
+    Nothing is asked of it yet, nor of who keeps its keys: a service starts without them, and goes on when
+    they come back. Raises SettingsError for a URL that is none.
     """
     if settings.artifacts_url is None:
         return FilesystemArtifacts(settings.data_dir / "artifacts", ids) if settings.data_dir else None
@@ -47,7 +51,18 @@ async def open_artifacts(settings: ArtifactSettings, secrets: Secrets, ids: Ids)
             url.path,
             region=settings.artifacts_region,
             endpoint=settings.artifacts_endpoint,
-            key_id=await secrets.read(settings.artifacts_key_id) if settings.artifacts_key_id else None,
-            secret=await secrets.read(settings.artifacts_secret) if settings.artifacts_secret else None,
+            keys=_keys(settings, secrets),
+            clock=clock,
         )
     raise SettingsError("FENCEPOST_ARTIFACTS_URL: write file:///path or s3://bucket/prefix")
+
+
+def _keys(settings: ArtifactSettings, secrets: Secrets) -> Keys | None:
+    key_id, secret = settings.artifacts_key_id, settings.artifacts_secret
+    if not (key_id and secret):
+        return None
+
+    async def read() -> tuple[str, str]:
+        return await secrets.read(key_id), await secrets.read(secret)
+
+    return read

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import obstore
+from fencepost_domain.errors import FencepostError
+from fencepost_domain.ports import Clock
 from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import S3Store
 
@@ -19,8 +21,13 @@ from fencepost_runtime.artifacts.port import (
 )
 from fencepost_runtime.logging import get_logger
 
+if TYPE_CHECKING:
+    from obstore.store import S3Credential
+
 TIMEOUT: Final = "20s"
 TRIES: Final = 2
+KEYS_FOR: Final = timedelta(minutes=5)  # then they are read anew: a rotated key counts without a restart
+Keys = Callable[[], Awaitable[tuple[str, str]]]  # key id and secret
 log = get_logger(__name__)
 
 
@@ -32,19 +39,19 @@ class S3Artifacts:
         *,
         region: str,
         endpoint: str | None,
-        key_id: str | None,
-        secret: str | None,
+        keys: Keys | None,
+        clock: Clock,
     ) -> None:
         """prefix: of every key, "" for none. endpoint: None for the cloud's own; http:// is let through.
 
-        key_id, secret: None for the machine's own identity.
+        keys: read when they are needed; None for the machine's own identity.
         """
         self._prefix = prefix.strip("/") + "/" if prefix.strip("/") else ""
         options: dict[str, Any] = {"region": region, "virtual_hosted_style_request": endpoint is None}
         if endpoint:
             options["endpoint"] = endpoint
-        if key_id:
-            options |= {"access_key_id": key_id, "secret_access_key": secret}
+        if keys is not None:
+            options["credential_provider"] = _provider(keys, clock)
         self._store = S3Store(
             bucket,
             client_options={
@@ -101,6 +108,21 @@ class S3Artifacts:
 
     def _at(self, key: str) -> str:
         return self._prefix + checked_key(key)
+
+
+def _provider(keys: Keys, clock: Clock) -> Callable[[], Awaitable[S3Credential]]:
+    async def provide() -> S3Credential:
+        try:
+            key_id, secret = await keys()
+        except FencepostError as error:  # its own type would be lost on the way through the library
+            log.warning("artifacts.keys_missing", code=error.code)
+            raise
+        return {
+            "access_key_id": key_id, "secret_access_key": secret, "token": None,
+            "expires_at": clock.now() + KEYS_FOR,
+        }  # fmt: skip
+
+    return provide
 
 
 def _unavailable(what: str, error: Exception) -> ArtifactsUnavailable:

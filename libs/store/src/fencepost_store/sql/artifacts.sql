@@ -40,6 +40,22 @@ SELECT id, tenant_id, user_id, run_id, name, media_type, size_bytes, sha256, sta
  WHERE id = :id
    AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id);
 
+-- readable_artifact --
+-- Why: what a tool reads for a run: its user's, attached to it or made by it, or by another run of its conversation.
+-- Locks: none.  Clock: none.
+-- Result: the row, or no row, which is the same for what isn't there and what is another's.
+SELECT a.id, a.tenant_id, a.name, a.media_type, a.size_bytes, a.sha256, a.status
+  FROM agent.artifacts a
+  JOIN agent.runs r ON r.id = :run_id
+ WHERE a.id = :id
+   AND a.tenant_id = r.tenant_id
+   AND a.user_id = r.user_id
+   AND EXISTS (SELECT
+                 FROM agent.runs o
+                WHERE o.conversation_id = r.conversation_id
+                  AND o.user_id = r.user_id
+                  AND (o.id = a.run_id OR o.input -> 'attachments' @> to_jsonb(CAST(a.id AS text))));
+
 -- usable_artifacts --
 -- Why: a run may start from the caller's own artifacts alone, and from none that is lost or rejected.
 -- Locks: none.  Clock: none.

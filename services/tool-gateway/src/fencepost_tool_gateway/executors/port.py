@@ -16,7 +16,9 @@ from fencepost.authoring import Plan
 from fencepost_contracts.tools import RefusalCode, Tool
 from fencepost_domain.effect import Heard, Seen
 from fencepost_domain.run import Run
-from fencepost_store.transaction import Tx
+from fencepost_store.transaction import Store, Tx
+
+from fencepost_tool_gateway.files import Shelf
 
 Arguments = Mapping[str, Any]
 
@@ -58,6 +60,19 @@ class Executor(Protocol):
 
     async def call(self, tx: Tx, call: Call) -> Any:
         """The effect. Raises ToolRefused, PreconditionChanged, TimeoutError, or whatever the tool raises."""
+        ...
+
+    @property
+    def shelf(self) -> Shelf:
+        """Where the files of tools are kept."""
+        ...
+
+    def makes(self, tool: Tool) -> bool:
+        """It runs inside, and its result is made outside any transaction (`make` in place of `commit`)."""
+        ...
+
+    async def make(self, store: Store, call: Call) -> Any:
+        """The result, or a fencepost.files.Result with files. Raises as `call` does."""
         ...
 
 

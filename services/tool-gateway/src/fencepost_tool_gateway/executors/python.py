@@ -9,20 +9,21 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from fencepost.authoring import Arguments, Plan, Tool, tools_in
+from fencepost.authoring import Arguments, Plan, Tool, making, tools_in
 from fencepost.context import ToolContext
 from fencepost_contracts.modules import ModuleFolder
 from fencepost_domain.effect import effect_key
 from fencepost_store.module_tx import ModuleTx
-from fencepost_store.transaction import Tx
+from fencepost_store.transaction import Store, Tx
 
 from fencepost_tool_gateway.executors.port import Call
+from fencepost_tool_gateway.files import Shelf
 
 PACKAGE: Final = "fencepost_module_tools"  # imports of modules live under this name, apart from everything
 
@@ -58,8 +59,9 @@ def import_tools(folder: ModuleFolder) -> dict[str, Implementation]:
 class PythonExecutor:
     """Runs implementations in the gateway's own process, inside its open transaction."""
 
-    def __init__(self, implementations: Mapping[str, Implementation]) -> None:
+    def __init__(self, implementations: Mapping[str, Implementation], shelf: Shelf | None = None) -> None:
         self._implementations = dict(implementations)
+        self.shelf = shelf or Shelf()
 
     def has(self, tool: str) -> bool:
         return tool in self._implementations
@@ -79,9 +81,23 @@ class PythonExecutor:
             code, context = self._ready(tx, call)
             return await code.commit(call.arguments, context)
 
-    def _ready(self, tx: Tx, call: Call) -> tuple[Tool, ToolContext]:
+    def makes(self, tool: str) -> bool:
+        """Its result is made outside any transaction."""
+        known = self._implementations.get(tool)
+        return known is not None and making(known.tool) is not None
+
+    async def make(self, store: Store, call: Call) -> Any:
+        async with asyncio.timeout(call.tool.timeout_seconds):
+            code, context = self._ready(None, call, store)
+            maker = making(code)
+            assert maker is not None  # `makes` said so
+            return await maker.make(call.arguments, context)
+
+    def _ready(self, tx: Tx | None, call: Call, store: Store | None = None) -> tuple[Tool, ToolContext]:
         implementation = self._implementations[call.tool.name]
         run = call.run
+        source = tx or store
+        assert source is not None
         context = ToolContext(
             tenant_id=run.tenant_id,
             user_id=run.user_id,
@@ -94,10 +110,21 @@ class PythonExecutor:
             asked_at=call.asked_at,
             now=call.now,
             deadline=call.now + timedelta(seconds=call.tool.timeout_seconds),
-            new_id=tx.ids.uuid7(),
-            tx=ModuleTx(tx, implementation.sql),
+            new_id=source.ids.uuid7(),
+            tx=ModuleTx(tx, implementation.sql) if tx is not None else NoTx(),
+            files=self.shelf.opened(run, source.ids, tx=tx, store=store),
         )
         return implementation.tool, context
+
+
+class NoTx:
+    """In `make` there is no transaction: it may take longer than one may be open."""
+
+    async def rows(self, name: str, **params: Any) -> Sequence[Mapping[str, Any]]:
+        raise RuntimeError(f"{name}: `make` runs outside any transaction; read tables in `prepare`")
+
+    async def row(self, name: str, **params: Any) -> Mapping[str, Any] | None:
+        raise RuntimeError(f"{name}: `make` runs outside any transaction; read tables in `prepare`")
 
 
 __all__ = ["Arguments", "Implementation", "PythonExecutor", "import_tools"]

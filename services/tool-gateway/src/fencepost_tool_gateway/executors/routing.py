@@ -8,10 +8,11 @@ from typing import Any, Final
 from fencepost.authoring import Plan
 from fencepost_contracts.tools import RefusalCode, Tool
 from fencepost_domain.vocabulary import EffectClass
-from fencepost_store.transaction import Tx
+from fencepost_store.transaction import Store, Tx
 
 from fencepost_tool_gateway.executors.port import Call, Outside
 from fencepost_tool_gateway.executors.python import PythonExecutor
+from fencepost_tool_gateway.files import Shelf
 
 Guard = Callable[[Tool], tuple[RefusalCode, str] | None]
 INSIDE: Final = frozenset({EffectClass.NONE, EffectClass.LOCAL})
@@ -52,6 +53,16 @@ class Executors:
 
     async def call(self, tx: Tx, call: Call) -> Any:
         return await self._inside.call(tx, call)
+
+    @property
+    def shelf(self) -> Shelf:
+        return self._inside.shelf
+
+    def makes(self, tool: Tool) -> bool:
+        return self.outside_of(tool) is None and self._inside.makes(tool.name)
+
+    async def make(self, store: Store, call: Call) -> Any:
+        return await self._inside.make(store, call)
 
     async def close(self) -> None:
         for one in self._outside:
