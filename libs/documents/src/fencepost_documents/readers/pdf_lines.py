@@ -60,12 +60,20 @@ class Block:
 def lines_of(pieces: Sequence[Piece]) -> list[Line]:
     """Top to bottom."""
     held: list[list[Piece]] = []
-    for piece in sorted((p for p in pieces if p.text.strip()), key=lambda p: -p.y):
+    for piece in sorted(map(_placed, (p for p in pieces if p.text.strip())), key=lambda p: -p.y):
         if held and abs(held[-1][0].y - piece.y) < SAME_LINE * min(held[-1][0].height, piece.height):
             held[-1].append(piece)
         else:
             held.append([piece])
     return [_line(sorted(group, key=lambda p: p.left)) for group in held]
+
+
+def _placed(piece: Piece) -> Piece:
+    """pypdf gives some pieces their end for both ends: then the width is reckoned from the characters."""
+    if piece.right > piece.left:
+        return piece
+    width = sum(1.0 if _CJK.match(c) else 0.5 for c in piece.text.strip()) * piece.height
+    return replace(piece, left=piece.right - width, text=piece.text.strip())
 
 
 def _line(pieces: Sequence[Piece]) -> Line:
