@@ -41,7 +41,7 @@ up: $(STAMP) ## the whole mesh on this machine, until Ctrl-C
 	@./fencepost up $(if $(KAFKA),--kafka)
 
 test: $(STAMP) ## every test but the slow matrix, chaos and soak
-	$(PYTEST) -m "not faults and not chaos"
+	$(PYTEST) -m "not faults and not chaos" -n auto --maxprocesses=4 --dist loadfile
 
 test-faults: $(STAMP) ## the fault matrix: every failpoint, every process, killed and stopped
 	$(PYTEST) -m faults --timeout=600 --tb=native

@@ -24,9 +24,13 @@ UPDATE agent.settings
    AND user_id = :user_id;
 
 -- see_principal --
--- Why: the rights of today, which a recovering run is checked against.
--- Locks: the principal's row.  Clock: database.
+-- Why: the rights of today, which a recovering run is checked against. Somebody seen within the minute with these
+--      roles is left alone: all requests of one account would wait for each other's commit at its row.
+-- Locks: the principal's row, unless it is left alone.  Clock: database.
 -- Result: none.
 INSERT INTO agent.principals AS p (tenant_id, user_id, roles)
-VALUES (agent.tenant(), :user_id, :roles)
+SELECT agent.tenant(), :user_id, CAST(:roles AS text[])
+ WHERE NOT EXISTS (SELECT FROM agent.principals AS s
+                    WHERE s.tenant_id = agent.tenant() AND s.user_id = :user_id AND s.roles = CAST(:roles AS text[])
+                      AND s.seen_at > clock_timestamp() - interval '1 minute')
 ON CONFLICT (tenant_id, user_id) DO UPDATE SET roles = excluded.roles, seen_at = clock_timestamp();
