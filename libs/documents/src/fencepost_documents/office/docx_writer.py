@@ -113,7 +113,7 @@ def _write_table(document: Any, table: Table, outline: DocumentOutline) -> None:
     drawn.style = "Table Grid"
     _draw_lines(drawn)
     page = document.sections[0]
-    room = (page.page_width - page.left_margin - page.right_margin).pt
+    room = (page.page_width - page.left_margin - page.right_margin) / Pt(1)
     widths = [
         Pt(width)
         for width in column_widths([clean(one) for one in columns], [*map(_cleaned, rows)], room, _CELL)

@@ -113,7 +113,12 @@ def _write_column(page: Any, index: int, cells: Sequence[str], language: Languag
         elif text:
             _put_text(cell, text)
         cell.font, cell.border = _font(language), Border(side, side, side, side)
-        cell.alignment = Alignment(vertical="top", wrap_text=True, horizontal="right" if numeric else "left")
+        cell.alignment = Alignment(
+            vertical="top",
+            wrap_text=True,
+            indent=1 if numeric else 0,
+            horizontal="right" if numeric else "left",
+        )
 
 
 def _put_text(cell: Any, text: str) -> None:
@@ -149,19 +154,26 @@ def _set_heights(page: Any, columns: Sequence[str], rows: Sequence[Sequence[str]
 
 def _make_table(page: Any, columns: Sequence[str], count: int, number: int) -> None:
     page.freeze_panes = "A2"
+    _fit_paper(page, wide=len(columns) > 4)
     if count:
         shape = f"A1:{get_column_letter(len(columns))}{count + 1}"
         table = ExcelTable(displayName=f"Table{number}", ref=shape)
         table.tableStyleInfo = TableStyleInfo(name="TableStyleLight1", showRowStripes=True)
         page.add_table(table)
-    page.page_setup.orientation = "landscape" if len(columns) > 4 else "portrait"
+    page.print_title_rows = "1:1"
+
+
+def _fit_paper(page: Any, *, wide: bool) -> None:
+    """A4, all columns on one page, as many pages down as it takes."""
+    page.page_setup.paperSize = page.PAPERSIZE_A4
+    page.page_setup.orientation = "landscape" if wide else "portrait"
     page.page_setup.fitToWidth, page.page_setup.fitToHeight = 1, 0
     page.sheet_properties.pageSetUpPr.fitToPage = True
-    page.print_title_rows = "1:1"
 
 
 def _draw_chart(page: Any, chart: Chart, language: Language) -> None:
     """A sheet of its own: the numbers, and the chart below them."""
+    _fit_paper(page, wide=True)
     for row, name in enumerate(chart.categories, 2):
         _put_text(page.cell(row, 1), clean_line(name))
     for column, one in enumerate(chart.series, 2):
