@@ -2,7 +2,7 @@
 
 Coverage counts every unit that looks like a record, and names each that became none: a total that says
 "all 300 rows" must be provable, so nothing is dropped in silence. Headers, headings and sums of a table
-are no records and count for nothing.
+are no records and count for nothing; a page that couldn't be read may hold some and counts as left out.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from fencepost_documents.ir import Coverage, Record, RecordSet, SourceDocument, 
 
 ITEM: Final = "item"  # the field of a list item that labels nothing
 LABELS_AT_LEAST: Final = 2  # labelled lines together are a record; one alone may be a remark
+UNREAD: Final = frozenset({"page_without_text", "page_unreadable", "characters_unmapped", "truncated"})
 _INLINE: Final = ("；", ";", "\n", "，", ",")
 
 
@@ -35,16 +36,25 @@ def extract_records(document: SourceDocument, wanted: Sequence[str] = ()) -> Rec
             records.append(Record(source_locator=locator, artifact_id=document.artifact_id, fields=fields))
         else:
             left_out += [each.locator for each in unit]
-    return _set(records, total, left_out)
+    unread = [problem.locator or document.name for problem in document.problems if problem.code in UNREAD]
+    return _set(records, total + len(unread), left_out + unread)
 
 
-def join_sets(sets: Iterable[RecordSet]) -> RecordSet:
-    """Several documents' records as one set, in the given order; coverage of all of them together."""
+def join_sets(sets: Iterable[tuple[str, RecordSet]], unread: Sequence[str] = ()) -> RecordSet:
+    """Several documents' records as one set, in the given order; coverage of all of them together.
+
+    sets: each with its document's name, which stands ahead of what it left out when there are several.
+    unread: names of documents that weren't read at all; each counts as one that was left out.
+    """
     given = list(sets)
+    alone = len(given) + len(unread) == 1
+    left_out = [
+        locator if alone else f"{name} {locator}" for name, one in given for locator in one.coverage.left_out
+    ]
     return _set(
-        [record for one in given for record in one.records],
-        sum(one.coverage.units_total for one in given),
-        [locator for one in given for locator in one.coverage.left_out],
+        [record for _, one in given for record in one.records],
+        sum(one.coverage.units_total for _, one in given) + len(unread),
+        [*left_out, *unread],
     )
 
 
