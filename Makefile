@@ -73,9 +73,10 @@ bench: $(STAMP) ## throughput and latency, an hour; one part: PART=b (a to h), a
 bench-peers: $(STAMP) ## the same five steps by peers, in an environment of their own
 	@$(RUN)/python -m bench j $(if $(QUICK),--quick)
 
-evals: $(STAMP) ## quality of understanding, over the golden tables: wrong-and-sure must be 0
+evals: $(STAMP) ## understanding over the golden tables (wrong-and-sure must be 0), gates over labelled drafts
 	@for table in tests/evals/intents/*.jsonl; do \
 	  echo "$$table" && $(RUN)/fencepost intent --eval $$table || exit 1; done
+	@$(RUN)/python -m fencepost_quality.evaluate tests/evals/gates/*.jsonl
 
 # Named by the design, not built yet: each says so and fails, rather than pass without having run.
 

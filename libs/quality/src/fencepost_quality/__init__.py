@@ -1,1 +1,1 @@
-"""Quality gates for words: mail drafts and answers. Pure and versioned; the documents' gates live with them."""
+"""Quality gates for words: mail drafts and answers. Pure and versioned; documents have their own."""

@@ -1,0 +1,87 @@
+"""The gates on labelled drafts: every code fires, no bad one passes, at most 2 % false alarms."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from fencepost_domain.gates import GateOutcome, run_judge
+from fencepost_quality import email
+from fencepost_quality.draft import EmailFacts, blocks
+from fencepost_quality.evaluate import FALSE_ALARMS, Report, evaluate, judge_row, main, read_rows
+from fencepost_quality.response import without_repeats
+from hypothesis import given
+from hypothesis import strategies as st
+
+TABLES = Path(__file__).parents[2] / "evals" / "gates"
+EMAILS = read_rows(TABLES / "email.jsonl")
+ANSWERS = read_rows(TABLES / "response.jsonl")
+
+
+def test_120_drafts_half_of_them_bad_each_for_one_code() -> None:
+    labels = Counter(len(row["expected"]) for row in EMAILS)
+    assert labels == {0: 60, 1: 60}
+    assert len({row["id"] for row in EMAILS}) == 120
+    languages = Counter(row["facts"]["language"] for row in EMAILS)
+    assert min(languages.values()) >= 50
+
+
+def test_every_code_fires_and_no_bad_draft_passes() -> None:
+    report = evaluate(EMAILS)
+    assert (report.passed_bad, report.other_code, report.silent) == ([], [], [])
+    assert len(report.false_alarms) <= FALSE_ALARMS * report.good
+    assert set(report.fired) == set(email.CODES)
+
+
+def test_answers_are_judged_as_labelled() -> None:
+    report = evaluate(ANSWERS)
+    assert report.is_good, report.lines()
+
+
+@pytest.mark.parametrize("row", [row for row in ANSWERS if "cleaned" in row], ids=lambda row: row["id"])
+def test_only_what_stands_there_word_for_word_is_taken_out(row: dict[str, str]) -> None:
+    assert without_repeats(row["text"]) == row["cleaned"]
+    assert without_repeats(row["cleaned"]) == row["cleaned"]
+
+
+@pytest.mark.parametrize("row", EMAILS[60:], ids=lambda row: row["id"])
+def test_a_violation_says_where_and_what_to_do(row: dict[str, object]) -> None:
+    for found in judge_row(row).violations:
+        assert found.position.startswith("/")
+        assert found.detail
+        assert found.fix
+        assert "\n" not in found.detail
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        {},
+        {"to": "x", "body": 7, "sender": "me"},
+        {"to": [1], "body": [None], "sender": []},
+        {"subject": ["a"]},
+    ],
+)
+def test_a_draft_of_any_shape_is_judged_and_does_not_pass(draft: dict[str, object]) -> None:
+    result = run_judge(email.GATE, lambda: email.judge(draft, EmailFacts("write a mail")))
+    assert result.outcome is GateOutcome.FAILED
+
+
+@given(st.dictionaries(st.sampled_from(["subject", "greeting", "body", "closing"]), st.text(max_size=80)))
+def test_no_text_breaks_the_judge(draft: dict[str, str]) -> None:
+    facts = EmailFacts("写邮件给王经理", relation="superior", sender_name="李明")
+    assert run_judge(email.GATE, lambda: email.judge(draft, facts)).outcome is GateOutcome.FAILED
+    assert all(text.strip() for _, text in blocks(draft))
+
+
+def test_the_runner_fails_where_a_bad_one_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    planted = [*EMAILS, {**EMAILS[0], "id": "planted", "expected": ["subject_missing"]}]
+    table = tmp_path / "planted.jsonl"
+    table.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in planted))
+    assert main([str(table)]) == 1
+    assert "planted" in capsys.readouterr().out
+    assert main([str(TABLES / "email.jsonl"), str(TABLES / "response.jsonl")]) == 0
+    assert not Report().is_good
+    assert main([]) == 1
