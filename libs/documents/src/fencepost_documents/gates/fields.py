@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from fencepost_documents.fields import canonical
+
 # Words for one thing. A field named by any of them is met by a column that holds any of them.
 _SAME: Final = (
     ("名称", "名字", "姓名", "标题", "主题", "name", "title", "subject", "event", "item"),
@@ -31,9 +33,12 @@ def normal(name: str) -> str:
 def meets(column: str, field: str) -> bool:
     """`column` names what `field` asks for: the same, a longer name of it, or a word for the same thing."""
     have, want = normal(column), normal(field)
+    known = canonical(field) or field
     if not have or not want:
         return False
     if have == want or (want in have if not want.isascii() else want in _english(column)):
+        return True
+    if canonical(column) == known:
         return True
     return any(_holds(column, group) for group in _SAME if _holds(field, group, whole=True))
 

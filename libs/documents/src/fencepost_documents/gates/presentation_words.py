@@ -39,10 +39,10 @@ _FEW: Final = 3  # with a small word among them (`University of California`)
 _PRODUCTION: Final = tuple(
     re.compile(pattern, re.I)
     for pattern in (
-        r"(?<![A-Za-z])(?:TODO|TBD|FIXME)(?![A-Za-z])|lorem ipsum|\bplaceholder (?:text|image)|\[placeholder",
+        r"(?<![A-Za-z])(?:TODO|TBD|FIXME)(?![A-Za-z])|lorem ipsum|\bplaceholder (?:text|image)",
         r"\[\s*(?:insert|add|image|chart|picture|photo|logo)\b[^\]]*\]",
         r"\binsert (?:a |the )?(?:chart|image|picture|table|logo) here\b",
-        r"\b(?:speaker|presenter|designer|production) notes?\s*[:：]|\bnotes? (?:to|for) the (?:designer|editor)",
+        r"\b(?:speaker|presenter|designer|production) notes?\s*[:：]|\bnotes? (?:to|for) the designer",
         r"\b(?:this|the) slide (?:should|will|needs? to)\b|\bas (?:requested|instructed) by the user\b",
         r"\bas an? (?:AI|language model)\b|\bI (?:have )?(?:generated|created) (?:this|the) (?:slide|deck)",
         r"此处(?:插入|放置|添加|填写|可)|在此(?:插入|处添加|填写)|插入(?:一张)?(?:图片|图表|配图|logo)",
