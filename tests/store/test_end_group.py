@@ -9,10 +9,12 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from fencepost_domain.artifact import ArtifactStatus
 from fencepost_domain.decision import Decision, Finalization, FinalMessage
 from fencepost_domain.endings import decide_finalize
 from fencepost_domain.fence import Fence
 from fencepost_domain.vocabulary import Reason, RunStatus
+from fencepost_store.artifacts import NewArtifact, add_artifact
 from fencepost_store.checkpoints import GroupConnection, NewCheckpoint
 from fencepost_store.claims import Claim
 from fencepost_store.end_group import RunEnding, end_group
@@ -85,6 +87,32 @@ async def test_it_writes_what_a_run_ended_by_itself_has(runs: Runs, line: GroupC
     [(body,)] = await runs.fetch("SELECT body FROM langgraph.checkpoints WHERE run_id = %s", grouped.run.id)
     assert body == HELD.body
     assert await check_invariants(runs.database.dsn("reconciler")) == []
+
+
+async def test_the_files_a_run_made_come_with_its_message_either_way(
+    runs: Runs, line: GroupConnection
+) -> None:
+    grouped, alone = await runs.claimed(uuid4()), await runs.claimed(uuid4())
+    silent = FinalMessage(uuid4(), "done")
+    for claim in (grouped, alone):
+        run, made = claim.run, [uuid4() for _ in range(3)]
+        async with runs.worker.transaction() as tx:
+            for file, status in zip(made, ("verified", "draft", "rejected"), strict=True):
+                new = NewArtifact(
+                    file, run.tenant_id, run.user_id, "a.md", "text/markdown", 1, b"0" * 32,
+                    ArtifactStatus(status), origin="tool", run_id=run.id,
+                )  # fmt: skip
+                await add_artifact(tx, new)
+        ended_so = replace(decision(claim), message=replace(silent, id=uuid4()))
+        if claim is grouped:
+            assert await ended(line, runs, RunEnding(claim.fence, ended_so)) == {run.id: "written"}
+        else:
+            async with runs.worker.transaction() as tx:
+                await record(tx, (await lock_run(tx, run.id)).run, ended_so)
+        [(told,)] = await runs.fetch(
+            "SELECT artifacts FROM agent.messages WHERE run_id = %s AND author = 'assistant'", run.id
+        )
+        assert told == sorted(map(str, made[:2]))
 
 
 async def test_i05_each_part_of_the_fence_refuses_its_own_run_only(runs: Runs, line: GroupConnection) -> None:

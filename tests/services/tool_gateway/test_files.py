@@ -182,6 +182,16 @@ async def test_a_made_file_its_row_and_its_event_are_one_with_the_outcome(
     assert await probed.lives.violations() == []
 
 
+async def test_the_final_message_comes_with_the_files_made_each_in_its_newest_version(probed: Served) -> None:
+    held = await probed.bound(module="probe")
+    first = (await done(probed, held, "probe.makes"))["result"]["artifact_id"]
+    newer = (await done(probed, held, "probe.makes", 1, replaces=first))["result"]["artifact_id"]
+    other = (await done(probed, held, "probe.makes", 2))["result"]["artifact_id"]
+    await probed.lives.finalize(held)
+    [row] = await probed.lives.sql("SELECT artifacts FROM agent.messages WHERE author = 'assistant'")
+    assert row["artifacts"] == [newer, other]
+
+
 async def test_a_file_is_read_by_the_run_that_made_it_and_by_its_conversation(
     probed: Served, bytes_: FilesystemArtifacts
 ) -> None:

@@ -16,6 +16,7 @@ COMMANDS: Final[dict[str, str]] = {
     "run": "fencepost_cli.commands.runs:run",
     "runs": "fencepost_cli.commands.runs:runs",
     "show": "fencepost_cli.commands.runs:show",
+    "files": "fencepost_cli.commands.files:files",
     "watch": "fencepost_cli.commands.runs:watch",
     "approve": "fencepost_cli.commands.decide:approve",
     "reject": "fencepost_cli.commands.decide:reject",

@@ -36,9 +36,19 @@ def run_lines(run: Mapping[str, Any]) -> Iterator[str]:
             yield f"undone     {undone}"
         for effect in final.get("unconfirmed_effects") or []:
             yield f"uncertain  {effect}"
+    yield from file_lines(run)
     output = run.get("output")
     if output and output.get("text"):
         yield f"answer     {output['text']}"
+
+
+def file_lines(run: Mapping[str, Any]) -> Iterator[str]:
+    """The files that a run made, or what became of them."""
+    for file in run.get("artifacts") or []:
+        if file.get("role") == "output":
+            gone = "" if file["integrity"] == "ok" else f", {file['integrity']}"
+            yield f"file       {file['name']} ({file['size_bytes']} bytes, {file['status']}{gone})"
+            yield f"           {file['id']}"
 
 
 def interrupt_lines(interrupt: Mapping[str, Any]) -> Iterator[str]:

@@ -109,7 +109,7 @@ def model_input(events: Iterable[LogEvent]) -> View:
 
 
 def tools(events: Iterable[LogEvent]) -> View:
-    """Every call of a tool: prepared, decided, started, how it came out, with the seq of each."""
+    """Every call of a tool: prepared, decided, started, how it came out, with the seq of each; its files."""
     calls: dict[tuple[int, int], dict[str, Any]] = {}
     refused: list[dict[str, Any]] = []
     current: dict[int, tuple[int, int]] = {}
@@ -117,6 +117,9 @@ def tools(events: Iterable[LogEvent]) -> View:
         p = event.payload
         if event.type == Ev.TOOL_REFUSED:
             refused.append({"seq": event.seq, "at": event.at, **(p or ERASED)})
+        if event.type == Ev.ARTIFACT_CREATED:
+            _keep_file(calls, current, event)
+            continue
         if p is None or (event.type not in _ACTION and event.type != Ev.FACT_INHERITED):
             continue
         if event.type == Ev.FACT_INHERITED and p["kind"] != "action":
@@ -135,6 +138,21 @@ def tools(events: Iterable[LogEvent]) -> View:
     return {"calls": list(calls.values()), "refused": refused}
 
 
+def _keep_file(
+    calls: dict[tuple[int, int], dict[str, Any]], current: Mapping[int, tuple[int, int]], event: LogEvent
+) -> None:
+    """A file that a call made: it is told after the call's own step, in the same transaction."""
+    if event.payload is None:
+        return
+    call = calls.get(current.get(event.payload["index"], (-1, -1)))
+    if call is not None:
+        told = {
+            name: event.payload[name] for name in ("artifact_id", "name", "sha256", "size_bytes", "status")
+        }
+        call.setdefault("artifacts", []).append(told)
+
+
+_FILE: Final = ("artifact_id", "name", "sha256", "size_bytes", "status")
 _ACTION: Final[Mapping[str, str]] = {
     Ev.ACTION_PREPARED: "prepared",
     Ev.ACTION_WITHDRAWN: "withdrawn",
@@ -217,7 +235,9 @@ READS: Final[Mapping[str, frozenset[str] | None]] = {
     "summary": frozenset({str(Ev.RUN_FINALIZED)}),
     "conversation": frozenset(str(k) for k in _SAID),
     "model_input": frozenset({str(Ev.MODEL_CALLED), str(Ev.FACT_INHERITED)}),
-    "tools": frozenset({*(str(k) for k in _ACTION), str(Ev.TOOL_REFUSED), str(Ev.FACT_INHERITED)}),
+    "tools": frozenset(
+        {*(str(k) for k in _ACTION), str(Ev.TOOL_REFUSED), str(Ev.FACT_INHERITED), str(Ev.ARTIFACT_CREATED)}
+    ),
     "audit": None,
     "usage": _COUNTED,
 }

@@ -104,7 +104,16 @@ WITH RECURSIVE asked AS MATERIALIZED (
     RETURNING c.id, c.next_seq - 1 AS seq, t.run_id, c.holder_run_id IS NULL AS is_free
 ), said AS (
     INSERT INTO agent.messages (id, conversation_id, seq, tenant_id, user_id, run_id, author, text, artifacts)
-    SELECT p.message_id, t.id, t.seq, p.tenant_id, p.user_id, p.id, 'assistant', p.words, CAST(p.artifacts AS jsonb)
+    SELECT p.message_id, t.id, t.seq, p.tenant_id, p.user_id, p.id, 'assistant', p.words,
+           CASE WHEN p.artifacts <> '[]' THEN CAST(p.artifacts AS jsonb)
+                ELSE coalesce((SELECT jsonb_agg(f.id ORDER BY f.id)
+                       FROM agent.artifacts f
+                      WHERE f.run_id = p.id
+                        AND f.origin = 'tool'
+                        AND f.status <> 'rejected'
+                        AND NOT EXISTS (SELECT FROM agent.artifacts n
+                                         WHERE n.first_id = f.first_id AND n.version > f.version
+                                           AND n.run_id = f.run_id)), '[]') END
       FROM places t
       JOIN passed p ON p.id = t.run_id
 ), told AS (

@@ -23,7 +23,8 @@ VALUES (:run_id, :tenant_id, :status, :reason, :code, :node, :explanation, :deci
         CAST(:left_undone AS jsonb), CAST(:unconfirmed_effects AS jsonb), CAST(:usage AS jsonb));
 
 -- insert_message --
--- Why: the next message of a conversation, with its feed line; the seq comes from the locked conversation row.
+-- Why: the next message of a conversation, with its feed line; the seq comes from the locked conversation row. An
+-- answer that names no files of its own comes with those the run made, each in its newest version.
 -- Locks: the conversation's row.  Clock: database.
 -- Result: the message's seq, or no row when the conversation is not this tenant's.
 WITH place AS (
@@ -41,7 +42,16 @@ WITH place AS (
       FROM place
 )
 INSERT INTO agent.messages (id, conversation_id, seq, tenant_id, user_id, run_id, author, text, artifacts)
-SELECT :id, place.id, place.seq, :tenant_id, :user_id, CAST(:run_id AS uuid), :author, :text, CAST(:artifacts AS jsonb)
+SELECT :id, place.id, place.seq, :tenant_id, :user_id, CAST(:run_id AS uuid), :author, :text,
+       CASE WHEN CAST(:author AS text) <> 'assistant' OR CAST(:artifacts AS jsonb) <> '[]' THEN CAST(:artifacts AS jsonb)
+            ELSE coalesce((SELECT jsonb_agg(f.id ORDER BY f.id)
+                   FROM agent.artifacts f
+                  WHERE f.run_id = CAST(:run_id AS uuid)
+                    AND f.origin = 'tool'
+                    AND f.status <> 'rejected'
+                    AND NOT EXISTS (SELECT FROM agent.artifacts n
+                                     WHERE n.first_id = f.first_id AND n.version > f.version
+                                       AND n.run_id = f.run_id)), '[]') END
   FROM place
 RETURNING seq;
 
