@@ -46,7 +46,7 @@ def main() -> None:
     """The product's worker on this graph."""
     from fencepost_worker import main as worker
 
-    worker.CORE, worker.CORE_NODES = FIVE, FIVE_NODES  # type: ignore[misc]
+    worker.DEFINITIONS, worker.NODES = (FIVE,), {FIVE.name: FIVE_NODES}  # type: ignore[misc,assignment]
     worker.main()
 
 

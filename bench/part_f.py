@@ -16,7 +16,7 @@ from typing import Any
 import psycopg
 from fencepost_cli.embedded.identity import LOCAL_TENANT
 from fencepost_cli.embedded.supervisor import Embedded
-from fencepost_contracts.graphs import CORE
+from fencepost_contracts.graph_core2 import CORE_2
 from fencepost_runtime.system import SystemIds
 from fencepost_store import sweeps
 from fencepost_store.claims import claim
@@ -104,7 +104,7 @@ async def measured(running: Embedded) -> dict[str, dict[str, float]]:
     async def claims() -> None:
         async with worker.transaction() as tx:
             found = await claim(
-                tx, module="life", versions=[CORE.fingerprint()], owner="bench:1",
+                tx, module="life", versions=[CORE_2.fingerprint()], owner="bench:1",
                 lease=timedelta(seconds=60), limit=10, nonce=ids.uuid7(),
             )  # fmt: skip
         assert len(found) == 10

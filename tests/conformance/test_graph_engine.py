@@ -134,6 +134,9 @@ class FakePorts:
     async def note_refusals(self, key: str, refusals: Any) -> None:
         self.keys.append(key)
 
+    async def note(self, key: str, kind: Any, payload: Any) -> None:
+        self.keys.append(key)
+
     async def answer_to(self, question: Question) -> Mapping[str, Any] | None:
         return self.answers.get(question.n)
 

@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import psycopg
+from fencepost_contracts.graph_core2 import CORE_2
 from fencepost_contracts.graphs import CORE
 from fencepost_domain.lease import owner_of
 from fencepost_runtime.system import SystemIds
@@ -83,7 +84,7 @@ class Runs:
             claims = await claim(
                 tx,
                 module=module,
-                versions=[CORE.fingerprint()],
+                versions=[one.fingerprint() for one in (CORE_2, CORE)],
                 owner=owner or self.owner,
                 lease=self.lease,
                 limit=8,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 import pytest
-from fencepost_contracts.tools import Tool
-from fencepost_domain.vocabulary import EffectClass, Reason, Risk, RunStatus, Stop
+from fencepost_domain.vocabulary import Reason, RunStatus, Stop
 from fencepost_store.bindings import EndingFacts
 from fencepost_store.interrupts import expire, lock_interrupt
 from fencepost_store.runs import lock_run
@@ -15,7 +14,7 @@ from fencepost_worker.flow.finish import standing_of, without_repeats
 from fencepost_worker.flow.state import FRESH
 
 from tests.services.worker.bench import Bench
-from tests.support.scripted_gateway import LIFE_TOOLS, life_catalog, tool
+from tests.support.scripted_gateway import life_catalog
 from tests.support.scripted_model import text_answer, tool_answer
 
 REMIND = {"title": "report", "at": "2026-12-01T09:00:00+08:00"}
@@ -58,20 +57,6 @@ async def test_an_approval_that_expires_at_the_gateway_is_said_as_such(bench: Be
         interrupt = await bench.asked(run_id)
         await bench.resolve(run_id, interrupt["id"], {"decision": "approve"})
         assert await bench.ended(run_id) == "expired"
-
-
-async def test_a_tool_that_needs_a_plan_fails_closed_and_says_why(bench: Bench) -> None:
-    plain = tool("life.import_all", Risk.MEDIUM, EffectClass.LOCAL, [])
-    planned: Tool = plain.model_copy(update={"requires_plan": True})
-    await bench.runs.run("UPDATE agent.catalogs SET revoked_at = clock_timestamp()")
-    await bench.publish(life_catalog("3", (*LIFE_TOOLS, planned)))
-    bench.model.answer(tool_answer("life.import_all", {}))
-    async with bench.working():
-        run_id = await bench.runs.queued("import everything")
-        assert await bench.ended(run_id) == "failed"
-    [message] = await bench.final_messages(run_id)
-    assert "several steps" in message
-    assert bench.gateway.prepared == []
 
 
 async def test_a_second_hand_over_is_not_offered_and_refused(bench: Bench) -> None:

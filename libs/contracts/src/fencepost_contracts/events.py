@@ -23,6 +23,13 @@ from fencepost_domain.vocabulary import (
 )
 from pydantic import ConfigDict, Field
 
+from fencepost_contracts.event_agent import (
+    BranchesJoined,
+    ContractCompiled,
+    GateJudged,
+    PlanAdvanced,
+    PlanCreated,
+)
 from fencepost_contracts.event_approvals import ActionPrepared, ApprovalVoted, GrantMade
 from fencepost_contracts.event_effects import (
     ActionEnded,
@@ -227,6 +234,11 @@ PAYLOADS: Final[Mapping[Ev, type[Payload]]] = {
     Ev.MODEL_CALLED: ModelCalled,
     Ev.NODE_FAILED: NodeFailed,
     Ev.RECOVERY_CHECKED: RecoveryChecked,
+    Ev.CONTRACT_COMPILED: ContractCompiled,
+    Ev.PLAN_CREATED: PlanCreated,
+    Ev.PLAN_ADVANCED: PlanAdvanced,
+    Ev.BRANCHES_JOINED: BranchesJoined,
+    Ev.GATE_JUDGED: GateJudged,
     Ev.MESSAGE_COMPLETED: MessageCompleted,
     Ev.OBSERVED_LATE: ModelCalled,
     **dict.fromkeys(

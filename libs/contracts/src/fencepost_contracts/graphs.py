@@ -8,7 +8,7 @@ of behaviour is a new `version`, and with it a new fingerprint.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -16,19 +16,45 @@ from fencepost_contracts import canonical
 
 END: Final = "end"
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
-Port = Literal["model", "gateway", "person", "history"]
+Port = Literal["model", "gateway", "person", "history", "state", "log"]
+
+
+RoleName = Literal["module", "planner", "composer", "assessor", "repairer", "responder"]
 
 
 class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+class FanOut(Frozen):
+    """How the branches of a node join, in source order. A plan may ask for `quorum` or `first`, if its
+    contract doesn't ask for everything; `into`: where they meet. most: branches of one fan-out."""
+
+    into: Name
+    most: int = 8
+
+
 class Node(Frozen):
-    """What a node may do and where it may lead. `edges` may name `end`."""
+    """What a node may do and where it may lead. `edges` may name `end`.
+
+    From `core` 2.0.0 on a node declares its whole contract, and the engine holds it to that. inputs, outputs:
+    keys of the state; None is a node that declares none of this (graphs published before). timeout_seconds:
+    of one execution. retry: `run` defers the run with its backoff, `none` ends it. idempotency: `pure`
+    computes the same patch again, `keyed` does everything through ports that know its key. errors: reasons it
+    may end the run for. events: types it may append.
+    """
 
     edges: Annotated[tuple[str, ...], Field(min_length=1)]
     ports: tuple[Port, ...] = ()
     side_effects: bool = False
+    inputs: tuple[Name, ...] | None = None
+    outputs: tuple[Name, ...] | None = None
+    timeout_seconds: float | None = None
+    retry: Literal["run", "none"] | None = None
+    idempotency: Literal["pure", "keyed"] | None = None
+    errors: tuple[str, ...] | None = None
+    events: tuple[str, ...] | None = None
+    fan_out: FanOut | None = None
 
 
 class Limits(Frozen):
@@ -40,6 +66,10 @@ class Limits(Frozen):
     questions: int = 3
     prepares: int = 3  # of one action: an edit, a changed precondition, an expired token
     recursion: int = 60  # the last fence; every loop has a limit of its own
+    plan_steps: int | None = None  # the rest is for graphs that plan: None is not offered
+    plans: int | None = None  # the first and its revisions
+    batch_records: int | None = None  # source records of one branch
+    recoveries: int | None = None  # of external tools: preparations anew, edits, reconciled attempts
 
 
 class GraphDefinition(Frozen):
@@ -53,11 +83,15 @@ class GraphDefinition(Frozen):
 
     def fingerprint(self) -> str:
         """SHA-256 of the canonical content, lower hex."""
-        return canonical.digest(self.model_dump(mode="json"))
+        return canonical.digest(self._said())
 
     def body(self) -> str:
         """The canonical text that hashes to the fingerprint."""
-        return canonical.dumps(self.model_dump(mode="json")).decode()
+        return canonical.dumps(self._said()).decode()
+
+    def _said(self) -> dict[str, Any]:
+        """Without what it doesn't say: what a later release may declare must not rename what is published."""
+        return self.model_dump(mode="json", exclude_none=True)
 
 
 class RoleModel(Frozen):
@@ -74,7 +108,11 @@ class Manifest(Frozen):
     """The models a run may call, by role, without secrets."""
 
     version: str
-    roles: Mapping[Literal["module", "planner", "composer", "assessor", "repairer", "responder"], RoleModel]
+    roles: Mapping[RoleName, RoleModel]
+
+    def of(self, role: str) -> RoleModel:
+        """The role's own model, else the module's: a manifest names what differs."""
+        return self.roles.get(role) or self.roles["module"]  # type: ignore[call-overload]
 
     def fingerprint(self) -> str:
         return canonical.digest(self.model_dump(mode="json"))

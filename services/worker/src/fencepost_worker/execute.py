@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from fencepost_contracts.graphs import Manifest
 from fencepost_domain.errors import FenceLost, FencepostError
@@ -42,7 +43,12 @@ from fencepost_worker.ports import ROLE, RunPorts
 from fencepost_worker.recovery import NOT_SERVED_SECONDS, Gate
 
 log = get_logger(__name__)
-Models = Callable[[Manifest], Model | None]
+
+
+class Models(Protocol):
+    """A manifest's model for a role; None when this worker has no access to it."""
+
+    def __call__(self, manifest: Manifest, name: str = ROLE) -> Model | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +166,7 @@ class Executor:
             self.deltas,
             self.model_timeout_seconds,
             bound.catalog,
+            self.models,
         )
 
     async def _lost(self, held: Held, lost: Lost) -> None:
@@ -202,4 +209,5 @@ def facts_of(held: Held, bound: Bound) -> Facts:
         modules=bound.modules,
         rerouted=run.rerouted,
         budget=claim.budget,
+        attachments=tuple(str(one) for one in claim.input.get("attachments") or ()),
     )

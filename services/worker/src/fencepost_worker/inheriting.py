@@ -75,12 +75,13 @@ class InheritingPorts:
         messages: Sequence[Message],
         tools: Sequence[ToolSpec],
         message_id: str,
+        role: str = "module",
     ) -> Answer:
         self.live.held.usage = None
         changed = self.inherited.substitutes
         if self.simulated and any(changed.get(name) for name in ASKS_FOR_REAL):
-            return await self._ask_substitute(key, context, messages, tools, message_id)
-        request = self.live.request(key, context, messages, tools)
+            return await self._ask_substitute(key, context, messages, tools, message_id, role)
+        request = self.live.request(key, context, messages, tools, role)
         hashed = request_hash(request)
         node = node_of(key)
         place = self._calls.get(node, 0)
@@ -94,7 +95,7 @@ class InheritingPorts:
             return Answer.from_json(body)
         if self.simulated:
             raise Diverged({"kind": "model", "node": node, "place": place, "request_hash": hashed})
-        return await self.live.ask_model(key, context, messages, tools, message_id)
+        return await self.live.ask_model(key, context, messages, tools, message_id, role)
 
     async def _ask_substitute(
         self,
@@ -103,6 +104,7 @@ class InheritingPorts:
         messages: Sequence[Message],
         tools: Sequence[ToolSpec],
         message_id: str,
+        role: str = "module",
     ) -> Answer:
         """For real, through the simulation's own ledger: another model, or another prompt."""
         changed = self.inherited.substitutes
@@ -116,7 +118,7 @@ class InheritingPorts:
                 replace(m, text=changed["prompt"]) if m.role == "system" and place == 0 else m
                 for place, m in enumerate(messages)
             ]
-        return await self.live.ask_model(key, context, messages, tools, message_id)
+        return await self.live.ask_model(key, context, messages, tools, message_id, role)
 
     async def history(self) -> tuple[Message, ...]:
         """As the origin read it: before its words, in its conversation."""
@@ -202,6 +204,9 @@ class InheritingPorts:
 
     async def note_refusals(self, key: str, refusals: Sequence[Mapping[str, Any]]) -> None:
         await self.live.note_refusals(key, refusals)
+
+    async def note(self, key: str, kind: Ev, payload: Mapping[str, Any]) -> None:
+        await self.live.note(key, kind, payload)
 
     # ── people ──────────────────────────────────────────────────────────────────────────────────────
 

@@ -13,7 +13,6 @@ os.environ["LANGSMITH_TRACING"] = "false"
 os.environ["LANGCHAIN_TRACING_V2"] = "false"
 os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
 
-from fencepost_contracts.graphs import CORE
 from fencepost_contracts.modules import discover_modules, module_dirs
 from fencepost_domain.lease import check_lease, owner_of
 from fencepost_runtime.keys import load_secret
@@ -37,7 +36,7 @@ from fencepost_worker.engine.langgraph.adapter import LangGraphEngine
 from fencepost_worker.engine.langgraph.saver import FencedSaver
 from fencepost_worker.engine.langgraph.writer import GroupWriter
 from fencepost_worker.execute import Executor
-from fencepost_worker.flow.nodes import CORE_NODES
+from fencepost_worker.flow.nodes import DEFINITIONS, NODES
 from fencepost_worker.gateway_client import GatewayClient
 from fencepost_worker.heartbeat import Heartbeat, Pulse
 from fencepost_worker.holding import Holding
@@ -107,7 +106,9 @@ def _wire(settings: WorkerSettings, outside: Outside) -> Worker:
     owner = owner_of(settings.worker_slot, boot_id)
     lease = timedelta(seconds=settings.lease_seconds)
     holding = Holding(settings.worker_concurrency, lease, clock)
-    binder = Binder(store, clock, {CORE.fingerprint(): CORE}, outside.served.manifest, modules)
+    binder = Binder(
+        store, clock, {one.fingerprint(): one for one in DEFINITIONS}, outside.served.manifest, modules
+    )
     claims = ClaimLoop(
         store,
         clock,
@@ -143,7 +144,7 @@ def _executor(settings: WorkerSettings, outside: Outside, holding: Holding, bind
     store = outside.store
     recorder = Recorder(store, outside.writer)
     saver = FencedSaver(store, outside.writer)
-    engine = LangGraphEngine(saver, {CORE.name: CORE_NODES}, direct=settings.engine_direct)
+    engine = LangGraphEngine(saver, NODES, direct=settings.engine_direct)
     return Executor(
         store,
         store.ids,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -22,6 +22,7 @@ from fencepost_store import bindings
 from fencepost_store.record import record
 from fencepost_store.runs import lock_run
 from fencepost_store.state import present_state
+from fencepost_store.storable import loggable
 from fencepost_store.transaction import Store
 
 from fencepost_worker.deltas import DeltaSender
@@ -31,10 +32,19 @@ from fencepost_worker.gateway_client import RunGateway
 from fencepost_worker.history import handed_over, history
 from fencepost_worker.holding import Held
 from fencepost_worker.models.ledger import ModelLedger
-from fencepost_worker.models.port import Answer, Message, Model, ModelContext, ModelRequest, ToolSpec
+from fencepost_worker.models.port import (
+    Answer,
+    Message,
+    Model,
+    ModelContext,
+    ModelFailed,
+    ModelRequest,
+    ToolSpec,
+)
 from fencepost_worker.models.respond_stream import RespondStream
 
 ROLE: Final = "module"
+SHOWN: Final = frozenset({ROLE, "responder"})  # whose words the user sees as they come
 
 
 @dataclass(slots=True)
@@ -49,6 +59,7 @@ class RunPorts:
     deltas: DeltaSender
     model_timeout_seconds: float
     catalog: Catalog | None = None
+    models: Callable[[Manifest, str], Model | None] | None = None  # a role's own; None: one serves all
     model_name: str | None = None  # asked for instead of the manifest's, in a simulation
 
     async def boundary(self, node: str) -> None:
@@ -68,20 +79,22 @@ class RunPorts:
         messages: Sequence[Message],
         tools: Sequence[ToolSpec],
         message_id: str,
+        role: str = ROLE,
     ) -> Answer:
         await self.held.trusted()
-        role, request = self.manifest.roles[ROLE], self.request(key, context, messages, tools)
+        request = self.request(key, context, messages, tools, role)
         run = self.held.claim.run
         writer = self.deltas.writer(run.id, run.tenant_id, message_id, self.held.fence.revision)
         said = RespondStream(writer.text)
+        is_shown = role in SHOWN
         usage, self.held.usage = self.held.usage, None  # until it is known how the call ended
         answer = await self.ledger.ask(
-            self.model,
+            self._model(role),
             request,
             run,
-            calls_limit=role.calls,
-            on_delta=said.feed,
-            on_reset=writer.reset,
+            calls_limit=self.manifest.of(role).calls,
+            on_delta=said.feed if is_shown else None,
+            on_reset=writer.reset if is_shown else None,
             told=self.held.told,
         )
         if usage is not None:
@@ -94,19 +107,33 @@ class RunPorts:
         await self.held.trusted()
         return answer
 
+    def _model(self, role: str) -> Model:
+        """Raises ModelFailed where this worker has no access to a role's model."""
+        if role == ROLE or self.model_name is not None or self.models is None:
+            return self.model
+        model = self.models(self.manifest, role)
+        if model is None:
+            raise ModelFailed("model_not_served", f"{role}: {self.manifest.of(role).model}")
+        return model
+
     def request(
-        self, key: str, context: ModelContext, messages: Sequence[Message], tools: Sequence[ToolSpec]
+        self,
+        key: str,
+        context: ModelContext,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        role: str = ROLE,
     ) -> ModelRequest:
-        """What the module's model is to be asked."""
-        role = self.manifest.roles[ROLE]
+        """What a role's model is to be asked."""
+        mapped = self.manifest.of(role)
         return ModelRequest(
             key,
-            ROLE,
-            self.model_name or role.model,
+            role,
+            self.model_name or mapped.model,
             context,
             tuple(messages),
             tuple(tools),
-            role.output_tokens,
+            mapped.output_tokens,
             self.model_timeout_seconds,
         )
 
@@ -141,6 +168,12 @@ class RunPorts:
             NewEvent(id_of(f"{key}:refused:{place}"), Ev.TOOL_REFUSED, _told(refusal), "worker")
             for place, refusal in enumerate(refusals)
         )
+        await self._append(events)
+
+    async def note(self, key: str, kind: Ev, payload: Mapping[str, Any]) -> None:
+        await self._append((NewEvent(id_of(key), kind, loggable(dict(payload)), "worker"),))
+
+    async def _append(self, events: tuple[NewEvent, ...]) -> None:
         with suppress(Conflict):  # event_exists: this node noted them before it was interrupted
             async with self.store.transaction() as tx:
                 locked = await lock_run(tx, self.held.fence.run_id)

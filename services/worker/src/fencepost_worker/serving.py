@@ -35,9 +35,9 @@ class Served:
 
         return RoleModel(provider="openai_compatible", model=name or "default", endpoint=public_endpoint(url))
 
-    def model_of(self, manifest: Manifest) -> Model | None:
-        """The model of a bound manifest; None when this worker has no access to it."""
-        role = manifest.roles[ROLE]
+    def model_of(self, manifest: Manifest, name: str = ROLE) -> Model | None:
+        """The model of a bound manifest's role; None when this worker has no access to it."""
+        role = manifest.of(name)
         if role.provider == "offline":
             self._offline = self._offline or self._make_offline()
             return self._offline

@@ -17,7 +17,7 @@ from fencepost_contracts.graphs import GraphDefinition
 from fencepost_contracts.tools import CommitAnswer, PrepareAnswer, PrepareCall
 from fencepost_domain.errors import FencepostError
 from fencepost_domain.fence import Fence
-from fencepost_domain.vocabulary import Reason, WaitingOn
+from fencepost_domain.vocabulary import Ev, Reason, WaitingOn
 from fencepost_store.checkpoints import NewCheckpoint
 
 from fencepost_worker.flow.state import State
@@ -146,6 +146,7 @@ class Ports(Protocol):
         messages: Sequence[Message],
         tools: Sequence[ToolSpec],
         message_id: str,
+        role: str = "module",
     ) -> Answer: ...
 
     async def history(self) -> tuple[Message, ...]: ...
@@ -157,6 +158,10 @@ class Ports(Protocol):
     async def commit(self, index: int, n: int, token_id: UUID) -> CommitAnswer: ...
 
     async def note_refusals(self, key: str, refusals: Sequence[Mapping[str, Any]]) -> None: ...
+
+    async def note(self, key: str, kind: Ev, payload: Mapping[str, Any]) -> None:
+        """Append an event; its id is made of the key, so that a node run again adds none."""
+        ...
 
     async def answer_to(self, question: Question) -> Mapping[str, Any] | None:
         """What became of a question: `{status, interrupt_id, resolution}`; None while open or unasked."""
@@ -178,6 +183,13 @@ def check_definition(definition: GraphDefinition, nodes: Mapping[str, NodeFuncti
         unknown = sorted(set(node.edges) - set(definition.nodes) - {"end"})
         if unknown:
             raise ValueError(f"{definition.name} {definition.version}: {name} leads to {', '.join(unknown)}")
+
+
+def nodes_of(
+    nodes: Mapping[str, Mapping[str, NodeFunction]], definition: GraphDefinition
+) -> Mapping[str, NodeFunction]:
+    """A definition's code: by `name-version`, else by name. Raises KeyError where there is none."""
+    return nodes.get(f"{definition.name}-{definition.version}") or nodes[definition.name]
 
 
 def model_key(run_id: UUID, checkpoint_id: str, node: str, branch: str = "0", n: int = 0) -> str:

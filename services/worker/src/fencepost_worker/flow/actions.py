@@ -6,11 +6,11 @@ gateway keys everything by (run, index, n), so a step that runs again finds what
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 from uuid import UUID
 
-from fencepost_contracts.tools import PrepareCall, PreparedAction, Refusal
+from fencepost_contracts.tools import CommitAnswer, PrepareCall, PreparedAction, Refusal
 from fencepost_domain.vocabulary import Reason
 
 from fencepost_worker.flow.agent import exchange, tool_specs
@@ -57,7 +57,7 @@ async def arguments_gate(state: State, step: Step) -> Patch:
         if tool is not None and (tool.requires_plan or tool.repeatable or tool.intermediate):
             return fail(Reason.REQUIRED_TASK_FAILED, "agentic_not_available", call.name)
     first = len(state["actions"])
-    if first + len(calls) > _action_limit(step):
+    if first + len(calls) > action_limit(step):
         return fail(Reason.BUDGET_EXHAUSTED, "actions")
     proposed = [
         {
@@ -78,7 +78,7 @@ async def arguments_gate(state: State, step: Step) -> Patch:
     }
 
 
-def _action_limit(step: Step) -> int:
+def action_limit(step: Step) -> int:
     asked = (step.facts.budget or {}).get("actions")
     limit = step.facts.definition.limits.actions
     return min(limit, asked) if isinstance(asked, int) else limit
@@ -206,8 +206,14 @@ async def commit(state: State, step: Step) -> Patch:
 
 
 async def _commit(action: Action, step: Step) -> tuple[Action, bool]:
+    return await committed(action, lambda: settled(action, step))
+
+
+async def committed(action: Action, ask: Callable[[], Awaitable[CommitAnswer]]) -> tuple[Action, bool]:
+    """The action after its commit, and whether its approval had expired. ask: commits, as the graph does
+    it."""
     try:
-        answer = await settled(action, step)
+        answer = await ask()
     except GatewayConflict as error:
         if error.code in ANEW:
             anew = {key: value for key, value in action.items() if key != "edited_by"}
@@ -216,7 +222,10 @@ async def _commit(action: Action, step: Step) -> tuple[Action, bool]:
         if error.code in ("rejected", "not_approved"):
             return {**action, "status": REJECTED}, False
         status = UNSETTLED if error.code == "reconcile" else FAILED
-        failed = {**action, "status": status, "error": {"code": error.code, "detail": str(error)}}
+        told: dict[str, Any] = {"code": error.code, "detail": str(error)}
+        if status == UNSETTLED:
+            told["effect"] = dict(error.effect)
+        failed = {**action, "status": status, "error": told}
         return failed, error.code == "approval_expired"
     if answer.state == "completed":
         return {
@@ -225,12 +234,12 @@ async def _commit(action: Action, step: Step) -> tuple[Action, bool]:
             "result": answer.result,
             "result_invalid": answer.result_invalid,
         }, False
-    told = (
+    why = (
         answer.error.model_dump(mode="json")
         if answer.error is not None
         else {"code": "tool_failed", "detail": ""}
     )
-    return {**action, "status": FAILED, "error": told}, False
+    return {**action, "status": FAILED, "error": why}, False
 
 
 def _again(state: State, proposed: Sequence[Action], step: Step) -> Patch:

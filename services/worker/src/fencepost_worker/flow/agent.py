@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from fencepost_domain.errors import Invalid
 from fencepost_domain.vocabulary import InterruptKind, Reason
 
-from fencepost_worker.flow.state import FRESH, Patch, State, fail
+from fencepost_worker.flow.state import Patch, State, fail, reset
 from fencepost_worker.flow.state_words import NOTHING_KNOWN, Known, known_state
 from fencepost_worker.flow.step import Facts, Question, Step
 from fencepost_worker.models.control import ASK, CONTROL, HAND_OVER, RESPOND, control_specs
@@ -28,12 +28,7 @@ POLICY_CODES: Final = frozenset({"tool_not_allowed", "identity_argument", "tool_
 async def supervisor(state: State, step: Step) -> Patch:
     """Calls no model: checks the input and starts from a clean state."""
     facts = step.facts
-    fresh: Patch = {
-        **FRESH,
-        "module": facts.module,
-        "message_id": str(step.new_id()),
-        "route": "module_agent",
-    }
+    fresh = reset(module=facts.module, message_id=str(step.new_id()), route="module_agent")
     if not facts.text.strip():
         return {**fresh, **fail(Reason.REQUIRED_TASK_FAILED, "input_empty")}
     return fresh
@@ -41,9 +36,20 @@ async def supervisor(state: State, step: Step) -> Patch:
 
 async def module_agent(state: State, step: Step) -> Patch:
     """One model call with the exact catalog and the control tools; what came back decides the route."""
+    return await asked_agent(state, step, tool_specs)
+
+
+class Offer(Protocol):
+    """Which tools the agent is told of."""
+
+    def __call__(self, facts: Facts, *, acted: bool, off: Container[str] = ()) -> tuple[ToolSpec, ...]: ...
+
+
+async def asked_agent(state: State, step: Step, offer: Offer) -> Patch:
+    """What the module's model makes of the request, as a patch with the next node."""
     facts = step.facts
     known = await known_state(facts, state, step)
-    tools = tool_specs(facts, acted=bool(state["actions"]), off=known.off or ())
+    tools = offer(facts, acted=bool(state["actions"]), off=known.off or ())
     context = model_context(facts, state)
     prompt = Message("system", system_prompt(context, known.added))
     messages = [prompt, *await step.history(), Message("user", facts.text)]

@@ -1,4 +1,4 @@
-"""What the graph remembers of a run: JSON values only, one writer a key.
+"""What the graph remembers of a run: JSON values only; `flow.reducers` says how patches combine.
 
 Control state (status, lease) and business facts live elsewhere; here is what the next node needs. `route`
 names the next node and must be an edge of the definition.
@@ -16,6 +16,7 @@ REJECTED: Final = "rejected"
 DONE: Final = "done"
 FAILED: Final = "failed"
 UNSETTLED: Final = "unsettled"
+ACCEPTED: Final = "accepted"  # a tool works on it as a task of its own
 
 Patch = dict[str, Any]
 
@@ -24,6 +25,10 @@ class State(TypedDict, total=False):
     """route: next node. actions: in source order, by index. exchanges: refused answers, for the next request.
 
     answers: what the person said to questions. ending: the proposal, once finalize has run.
+    contract: the task contract, compiled once. plan: see flow.plan; current: the step in work. batches: its
+    branches; batch: one branch's own (of a branch alone). findings: branches' results by
+    `step:revision:index`. evidence: by id. reports: gates' results by `gate:attempt`. violations: what a
+    repair or another try has to mend. progress: a line per look at the plan. spent: counts by kind.
     """
 
     module: str
@@ -46,6 +51,19 @@ class State(TypedDict, total=False):
     approval_expired: bool
     question_expired: bool
     ending: dict[str, Any]
+    contract: dict[str, Any]
+    plan: dict[str, Any]
+    current: str
+    batches: list[dict[str, Any]]
+    batch: dict[str, Any]
+    findings: dict[str, Any]
+    evidence: dict[str, Any]
+    gate_rewrites: dict[str, int]
+    reports: dict[str, Any]
+    violations: list[dict[str, Any]]
+    progress: list[str]
+    spent: dict[str, int]
+    risk: str
 
 
 FRESH: Final[State] = {
@@ -69,7 +87,24 @@ FRESH: Final[State] = {
     "approval_expired": False,
     "question_expired": False,
     "ending": {},
+    "contract": {},
+    "plan": {},
+    "current": "",
+    "batches": [],
+    "findings": {},
+    "evidence": {},
+    "gate_rewrites": {},
+    "reports": {},
+    "violations": [],
+    "progress": [],
+    "spent": {},
+    "risk": "",
 }
+
+
+def reset(**more: Any) -> Patch:
+    """A patch that begins afresh: nothing of the state before it stays."""
+    return {**FRESH, "reset": True, **more}
 
 
 def fail(reason: str, code: str, detail: str = "") -> Patch:

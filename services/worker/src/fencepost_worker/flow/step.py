@@ -16,8 +16,9 @@ from fencepost_contracts.graphs import GraphDefinition, Manifest
 from fencepost_contracts.tools import Catalog, CommitAnswer, PrepareAnswer, PrepareCall, Refusal
 from fencepost_domain.errors import FencepostError
 from fencepost_domain.fence import Fence
-from fencepost_domain.vocabulary import InterruptKind
+from fencepost_domain.vocabulary import Ev, InterruptKind
 
+from fencepost_worker.flow.siblings import Siblings
 from fencepost_worker.flow.state import Patch, State
 from fencepost_worker.models.port import Answer, Message, ModelContext, ToolSpec
 
@@ -39,6 +40,7 @@ class Facts:
     modules: tuple[str, ...] = ()
     rerouted: bool = False
     budget: Mapping[str, Any] | None = None
+    attachments: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +166,18 @@ class Step(Protocol):
         """The module's model, through the ledger. Raises ModelFailed, BudgetExhausted."""
         ...
 
+    async def ask_role(
+        self,
+        role: str,
+        context: ModelContext,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSpec],
+        message_id: str = "",
+    ) -> Answer:
+        """A role's model, through the ledger and within the role's own limits. message_id: of the answer that
+        is streamed to the user, where it is one. Raises ModelFailed, BudgetExhausted."""
+        ...
+
     async def history(self) -> tuple[Message, ...]:
         """What was said before in the conversation, paired."""
         ...
@@ -178,6 +192,15 @@ class Step(Protocol):
 
     async def note_refusals(self, refusals: Sequence[Mapping[str, Any]]) -> None:
         """Append tool.refused events, once however often the node runs."""
+        ...
+
+    async def note(self, kind: Ev, place: str, payload: Mapping[str, Any]) -> None:
+        """Append an event, once however often the node runs. place: tells it from this node's others."""
+        ...
+
+    @property
+    def siblings(self) -> Siblings:
+        """The branches beside this one; of a node that is none, a set of its own."""
         ...
 
     def pause(self, question: Question) -> Mapping[str, Any]:

@@ -50,7 +50,8 @@ class Answered:
 class ModelContext:
     """What the words mean: `reference` is the run's creation, the instant "tomorrow" counts from.
 
-    text: the user's words of this run, which its answers complete.
+    text: the user's words of this run, which its answers complete. task: what a role other than the module's
+    is given, the same facts as its messages say.
     """
 
     text: str
@@ -62,6 +63,7 @@ class ModelContext:
     modules: tuple[str, ...] = ()
     may_hand_over: bool = False
     answers: tuple[Answered, ...] = ()
+    task: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,9 @@ from fencepost_worker.engine.port import (
     Rerouted,
     Task,
     Waits,
+    nodes_of,
 )
-from fencepost_worker.flow.state import FRESH, State
+from fencepost_worker.flow.state import State, reset
 from fencepost_worker.flow.step import EffectInProgress, NodeFunction, Question, TaskRunning
 from fencepost_worker.models.port import ModelFailed
 
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from fencepost_worker.engine.langgraph.supersteps import Supersteps
 
 log = get_logger(__name__)
-_FRESH: Final = cast(State, dict(FRESH))
+_FRESH: Final = cast(State, reset())
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class _Compiled:
 
 
 class LangGraphEngine:
-    """One per process. `nodes` by graph name: the code of the definitions this worker serves."""
+    """One per process. `nodes`: the code of the definitions this worker serves, see `port.nodes_of`."""
 
     def __init__(
         self,
@@ -81,7 +82,7 @@ class LangGraphEngine:
         """Compiled once. Hashing the definition anew for each run would cost 2 %."""
         known = self._graphs.get(id(definition))
         if known is None or known.definition is not definition:
-            graph = build(definition, self._nodes[definition.name], self._saver)
+            graph = build(definition, nodes_of(self._nodes, definition), self._saver)
             direct = self._direct.of(graph, self._saver, self._clock) if self._direct is not None else None
             known = self._graphs[id(definition)] = _Compiled(definition, graph, direct)
         return known

@@ -1,0 +1,223 @@
+"""The gates at their places: before an effect (arguments), after it (artifacts), before delivery (the
+answer).
+
+A failure is rewritten as often as its gate allows; the count is in the state, so no crash gives a try back.
+Then the run fails closed. A failure that came earlier stays what it was (I25): later gates are asked all the
+same, and what they say is only reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from fencepost_domain.gates import run_judge
+from fencepost_domain.vocabulary import Reason
+
+from fencepost_worker.flow import gate_table
+from fencepost_worker.flow import gates as told
+from fencepost_worker.flow import plan as plans
+from fencepost_worker.flow.actions import action_limit
+from fencepost_worker.flow.agent import POLICY_CODES, exchange, tool_specs
+from fencepost_worker.flow.ending_words import answer_text
+from fencepost_worker.flow.finish import LONGEST_ANSWER, without_repeats
+from fencepost_worker.flow.gates import Gate
+from fencepost_worker.flow.observing import fingerprint, step_failed, step_moved
+from fencepost_worker.flow.state import DONE, PROPOSED, REJECTED, Patch, State, fail
+from fencepost_worker.flow.step import Step
+from fencepost_worker.models.guard import check_calls
+from fencepost_worker.models.port import Call
+
+AGENTIC = "agentic"
+
+
+async def arguments_gate(state: State, step: Step) -> Patch:
+    """The last look before anything leaves the worker: the catalog's rules, then the tool's gate; an index
+    each."""
+    facts = step.facts
+    calls = [Call(c["id"], c["name"], c["arguments"]) for c in state["calls"]]
+    refusals = [
+        r.to_json() | {"call_id": r.call_id} for r in check_calls(calls, tool_specs(facts, acted=True))
+    ]
+    if refusals:
+        return await _refused(state, step, calls, refusals)
+    if state["mode"] == AGENTIC:
+        stopped = await _repeated(state, step, calls)
+        if stopped is not None:
+            return stopped
+    patch: Patch = {"violations": []}
+    for call in calls:
+        gate = gate_table.ARGUMENT_GATES.get(call.name)
+        if gate is not None:
+            failed = await _judge_arguments(state, step, gate, call)
+            patch["reports"] = {**patch.get("reports", {}), **failed.pop("reports")}
+            if failed:
+                return {**patch, **failed}
+    if len(state["actions"]) + len(calls) > action_limit(step):
+        return {**patch, **fail(Reason.BUDGET_EXHAUSTED, "actions")}
+    return {
+        **patch,
+        "route": "prepare",
+        "mode": state["mode"] or "single_action",
+        "calls": [],
+        "actions": [*state["actions"], *_proposed(state, calls)],
+        "progress": [*state["progress"], *(fingerprint(c.name, c.arguments) for c in calls)],
+    }
+
+
+def _proposed(state: State, calls: Sequence[Call]) -> list[dict[str, Any]]:
+    """The calls as actions, each with the next index, in source order."""
+    return [
+        {
+            "index": index,
+            "n": 1,
+            "tool": call.name,
+            "arguments": dict(call.arguments),
+            "call_id": call.id,
+            "status": PROPOSED,
+            "step": state["current"] if state["mode"] == AGENTIC else "",
+        }
+        for index, call in enumerate(calls, start=len(state["actions"]))
+    ]
+
+
+async def _refused(
+    state: State, step: Step, calls: Sequence[Call], refusals: Sequence[Mapping[str, Any]]
+) -> Patch:
+    """A call that isn't allowed. Asked of the module's agent again, or mended, by who wrote it."""
+    if state["mode"] != AGENTIC:
+        return {
+            "route": "reject_tool",
+            "refused": list(refusals),
+            "exchanges": exchange(state, state["reply"].get("text", ""), calls, refusals),
+        }
+    await step.note_refusals(refusals)
+    denied = sorted({str(r["code"]) for r in refusals} & POLICY_CODES)
+    if denied:
+        return fail(Reason.POLICY_DENIED, denied[0], str(refusals[0]["detail"]))
+    return {"route": "repairer", "violations": [violation_of(r) for r in refusals]}
+
+
+def violation_of(refusal: Mapping[str, Any]) -> dict[str, Any]:
+    """A refusal as something to mend."""
+    return {
+        "code": refusal["code"],
+        "position": refusal.get("pointer", ""),
+        "detail": refusal.get("detail", ""),
+        "fix": "make it fit the tool's schema",
+        "gate": "schema",
+    }
+
+
+async def _repeated(state: State, step: Step, calls: Sequence[Call]) -> Patch | None:
+    """An action that was done, or that a person said no to, is not proposed again with the same arguments."""
+    known = {fingerprint(a["tool"], a["arguments"]): a for a in state["actions"]}
+    for call in calls:
+        earlier = known.get(fingerprint(call.name, call.arguments))
+        if earlier is not None and earlier["status"] in (DONE, REJECTED):
+            detail = f"{call.name} was {earlier['status']} with the same arguments"
+            return {
+                "calls": [],
+                **await step_failed(state, step, f"repeated_action: {detail}"),
+                "route": "assessor",
+            }
+    return None
+
+
+async def _judge_arguments(state: State, step: Step, gate: Gate, call: Call) -> Patch:
+    """The gate's report; with what follows when it failed."""
+    used = state["gate_rewrites"].get(gate.name, 0)
+    facts = {"contract": state["contract"], "locale": step.facts.locale, **_sources(state)}
+    result = run_judge(gate.name, lambda: gate.judge(call.arguments, facts))
+    patch = await told.note(step, result, call.id, rewrites=used, subject=call.name)
+    if result.passed:
+        return patch
+    violations = [{**one, "gate": gate.name} for one in told.failed_by(result)]
+    if used >= gate.rewrites:
+        return {**patch, **fail(Reason.QUALITY_FAILED, gate.code, told.codes(violations))}
+    return {**patch, "route": "repairer", "violations": violations}
+
+
+def _sources(state: State) -> dict[str, Any]:
+    """What the run's own readings found: records and coverage, for gates that compare with them."""
+    results = [
+        a["result"] for a in state["actions"] if a["status"] == DONE and isinstance(a.get("result"), dict)
+    ]
+    records = [record for result in results for record in result.get("records") or ()]
+    coverages = [result["coverage"] for result in results if result.get("coverage")]
+    fields = list(dict.fromkeys(name for result in results for name in result.get("fields") or ()))
+    return {"records": records, "coverages": coverages, "fields": fields}
+
+
+async def artifact_gate(state: State, step: Step) -> Patch:
+    """What was made against what was asked for, from the stored results; then the answer is worded from
+    them."""
+    reply = {**state["reply"], "text": answer_text(state, step.facts.locale)}
+    facts = {"contract": state["contract"], "full_coverage": bool(state["contract"].get("full_coverage"))}
+    reports: dict[str, Any] = {}
+    gate = gate_table.ARTIFACTS
+    for action in made(state):
+        used = state["gate_rewrites"].get(gate.name, 0)
+        arguments = {**facts, "tool": action["tool"], "arguments": action["arguments"], **_sources(state)}
+        result = run_judge(gate.name, partial(gate.judge, action["result"], arguments))
+        place = f"{action['index']}"
+        reports |= (await told.note(step, result, place, rewrites=used, subject=action["tool"]))["reports"]
+        if result.passed:
+            continue
+        violations = [{**one, "gate": gate.name} for one in told.failed_by(result)]
+        if state["mode"] == AGENTIC and not state["failure"] and _may_try_again(state, step, action, used):
+            return {"reports": reports, **await _again(state, step, action, violations, used)}
+        return {
+            "reports": reports,
+            "reply": reply,
+            **fail(Reason.QUALITY_FAILED, gate.code, told.codes(violations)),
+        }
+    return {"route": "response_gate", "reports": reports, "reply": reply}
+
+
+def made(state: State) -> list[dict[str, Any]]:
+    """Actions whose results stand for something made: of each step of the plan the last one."""
+    done = [a for a in state["actions"] if a["status"] == DONE and a.get("effect_class") != "none"]
+    return list({a.get("step") or f"#{a['index']}": a for a in done}.values())
+
+
+def _may_try_again(state: State, step: Step, action: Mapping[str, Any], used: int) -> bool:
+    found = plans.step_of(state["plan"], action.get("step", ""))
+    return (
+        used < gate_table.ARTIFACTS.rewrites
+        and found is not None
+        and found["tries"] < plans.MOST_TRIES
+        and len(state["actions"]) < action_limit(step)
+    )
+
+
+async def _again(
+    state: State, step: Step, action: Mapping[str, Any], violations: list[dict[str, Any]], used: int
+) -> Patch:
+    patch = await step_moved(state["plan"], step, action["step"], "again", told.codes(violations))
+    return {
+        **patch,
+        "route": "router",
+        "violations": violations,
+        "gate_rewrites": {gate_table.ARTIFACTS.name: used + 1},
+    }
+
+
+async def response_gate(state: State, step: Step) -> Patch:
+    """Exact repeats are removed by code; what else is wrong is revised, then the run fails closed."""
+    gate = gate_table.RESPONSE
+    used = state["gate_rewrites"].get(gate.name, 0)
+    text = without_repeats(state["reply"].get("text", ""))[:LONGEST_ANSWER]
+    facts = {"contract": state["contract"], "locale": step.facts.locale, "mode": state["mode"]}
+    result = run_judge(gate.name, lambda: gate.judge(text, facts))
+    # An answer that is as good as most is no event: it would cost every run a statement.
+    is_told = not result.passed or used > 0 or state["mode"] == AGENTIC
+    patch = await told.note(step, result, "response", rewrites=used, subject="response", told=is_told)
+    patch["reply"] = {**state["reply"], "text": text}
+    if result.passed or state["failure"]:
+        return {**patch, "route": "finalize"}
+    violations = [{**one, "gate": gate.name} for one in told.failed_by(result)]
+    if used < gate.rewrites and text:
+        return {**patch, "route": "revise_response", "violations": violations}
+    return {**patch, **fail(Reason.QUALITY_FAILED, gate.code, told.codes(violations) or "no text")}
