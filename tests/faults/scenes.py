@@ -319,7 +319,11 @@ TASKS: Final = [
 ]
 # Of the files that tools make: in tests/services/tool_gateway/test_files.py, on a tool that makes one.
 FILES: Final = [name for name in FAILPOINTS if name.startswith("gateway.artifact.")]
-ELSEWHERE: Final = frozenset({*OUTSIDE, *TASKS, *FILES})
+# Of undoing an effect: in test_compensation.py, on the parcel service and its own log.
+UNDOING: Final = [
+    name for name in FAILPOINTS if name.startswith(("api.compensate.", "reconciler.undo_effects."))
+]
+ELSEWHERE: Final = frozenset({*OUTSIDE, *TASKS, *FILES, *UNDOING})
 
 
 def scene_of(point: str) -> Scene:

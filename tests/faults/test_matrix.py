@@ -25,6 +25,7 @@ from tests.faults.scenes import (
     PROVIDED,
     SCENES,
     TASKS,
+    UNDOING,
     forgotten,
     load,
     scene_of,
@@ -84,4 +85,4 @@ async def test_every_due_reminder_fired_once(mesh: Mesh, people: list[Person]) -
 def test_every_failpoint_is_in_the_matrix() -> None:
     """By construction; what a table names and the registry doesn't is a point nobody would reach."""
     assert set(FAILPOINTS) >= set(SCENES) | ONLY_WITH_A_PROVIDER
-    assert sorted(MATRIX + PROVIDED + OUTSIDE + TASKS + FILES) == sorted(FAILPOINTS)
+    assert sorted(MATRIX + PROVIDED + OUTSIDE + TASKS + FILES + UNDOING) == sorted(FAILPOINTS)

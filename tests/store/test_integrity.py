@@ -78,6 +78,9 @@ PLANTS: Mapping[str, Sequence[str]] = {
         " SELECT gen_random_uuid(), effect_key, run_id, tenant_id, tool, 'running', now(), now()"
         " FROM agent.effects WHERE run_id = %(succeeded)s"
     ],
+    "i10_compensation_has_its_run": [
+        "UPDATE agent.effects SET state = 'compensating' WHERE run_id = %(succeeded)s"
+    ],
     "i11_business_row_has_its_effect": ["UPDATE app.reminders SET origin_effect_key = 'nobody'"],
     "i11_completion_has_its_event": [
         "UPDATE agent.run_events SET type = 'node.failed'"
@@ -151,6 +154,32 @@ PLANTS: Mapping[str, Sequence[str]] = {
     "conversation_holder_is_at_work": ["UPDATE agent.conversations SET holder_run_id = NULL"],
     "conversation_is_in_order": ["UPDATE agent.conversations SET next_seq = next_seq + 1"],
 }
+_AGAIN = (
+    "INSERT INTO agent.effect_attempts (effect_key, attempt, run_id, tenant_id, executor_boot, state, request,"
+    " started_at, attempt_ends_at, settled_at, settled_by) SELECT effect_key, 2, run_id, tenant_id,"
+    " executor_boot, '{state}', request, started_at, attempt_ends_at, settled_at, '{by}'"
+    " FROM agent.effect_attempts WHERE run_id = %(succeeded)s"
+)
+_CLASS = "UPDATE agent.effects SET class = '{name}', attempts = 2 WHERE run_id = %(succeeded)s"
+# Other ways in which one check's promise is broken: by (check, which).
+MORE_PLANTS: Mapping[tuple[str, str], Sequence[str]] = {
+    ("i10_one_open_attempt", "a queryable one repeated while the first may have landed"): [
+        _CLASS.format(name="external_queryable"), _AGAIN.format(state="unknown", by="gateway"),
+    ],
+    ("i10_one_open_attempt", "an opaque one repeated while the first may have landed"): [
+        _CLASS.format(name="external_opaque"), _AGAIN.format(state="unknown", by="gateway"),
+    ],
+    ("i10_one_open_attempt", "an opaque one called absent by a look-up"): [
+        _CLASS.format(name="external_opaque"), _AGAIN.format(state="absent", by="lookup"),
+    ],
+    ("i10_compensation_has_its_run", "undone by nobody"): [
+        "ALTER TABLE agent.effects DISABLE TRIGGER effects_transition",
+        "UPDATE agent.effects SET state = 'compensated' WHERE run_id = %(succeeded)s",
+    ],
+    ("i10_compensation_has_its_run", "undoes what nobody ordered"): [
+        "UPDATE agent.effects SET compensates = effect_key WHERE run_id = %(succeeded)s",
+    ],
+}  # fmt: skip
 # The first is planted through the write door (its chain is whole), the second needs the keys.
 APART = {"i06_events_follow_the_table", "i20_anchors_are_signed"}
 
@@ -189,6 +218,12 @@ async def test_a_planted_violation_is_found(lives: Lives, world: World, check: s
     found = await lives.violations()
     assert check in {violation.check for violation in found}, found
     assert all(violation.subject and violation.detail for violation in found)
+
+
+@pytest.mark.parametrize("which", MORE_PLANTS, ids=lambda which: which[1])
+async def test_each_way_of_breaking_it_is_found(lives: Lives, world: World, which: tuple[str, str]) -> None:
+    await plant(lives, world, *MORE_PLANTS[which])
+    assert which[0] in {violation.check for violation in await lives.violations()}
 
 
 async def test_an_event_that_the_table_does_not_allow_is_found(lives: Lives, world: World) -> None:

@@ -85,6 +85,35 @@ def contract(url: str, *, timeout: float = 2.0, settle_within: float = 1.0, key_
     keyed = "      key_header: Idempotency-Key\n"
     memory = f"    key_memory_seconds: {key_memory}\n"
 
+    def back(name: str, effect_class: str, *parts: str, risk: str = "low") -> str:
+        return f"""\
+  - name: probe.{name}
+    description: Calls a parcel back.
+    risk: {risk}
+    effect_class: {effect_class}
+    timeout_seconds: {timeout}
+    settle_within_seconds: {settle_within}
+    input_schema:
+      type: object
+      additionalProperties: false
+      required: [id]
+      properties: {{id: {{type: string}}}}
+    output_schema: {{type: object, required: [called_back], properties: {{called_back: {{type: boolean}}}}}}
+{"".join(parts)}\
+    http:
+      method: DELETE
+      url: "{url}/parcels/{{id}}"
+      key_header: Idempotency-Key
+      credential: {{secret: {SECRET}}}
+"""
+
+    def undone(by: str, place: str = "/external_id") -> str:
+        return f"    compensate: {{tool: probe.{by}, arguments: {{id: {place}}}}}\n"
+
+    look_back = f"""\
+      lookup: {{url: "{url}/callbacks/by-key/{{effect_key}}"}}
+"""
+
     def tool(name: str, effect_class: str, *parts: str, risk: str = "low") -> str:
         head = f"  - name: probe.{name}\n    description: Sends a parcel.\n    risk: {risk}\n"
         return head + f"    effect_class: {effect_class}\n" + common + "".join(parts)
@@ -94,12 +123,15 @@ def contract(url: str, *, timeout: float = 2.0, settle_within: float = 1.0, key_
             'version: "1"',
             "agent_name: probe",
             "allowed_tools:",
-            tool("idempotent", "external_idempotent", memory, call, keyed),
+            tool("idempotent", "external_idempotent", memory, undone("call_back"), call, keyed),
             tool("keyless", "external_idempotent", call, keyed),
             tool("idempotent_look", "external_idempotent", memory, call, keyed, look),
-            tool("queryable", "external_queryable", call, keyed, look),
-            tool("opaque", "external_opaque", call),
+            tool("queryable", "external_queryable", undone("call_back_look"), call, keyed, look),
+            tool("opaque", "external_opaque", undone("call_back_opaque", "/result/id"), call),
             tool("asked", "external_idempotent", memory, call, keyed, risk="medium"),
+            back("call_back", "external_idempotent", memory),
+            back("call_back_look", "external_queryable") + look_back,
+            back("call_back_opaque", "external_opaque", risk="high"),
             f"""\
   - name: probe.find
     description: Finds a parcel by its key.

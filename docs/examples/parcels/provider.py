@@ -4,11 +4,12 @@
 
 POST   /parcels               sends a parcel: {"to", "what"} -> 201 {"id", "to", "what"}; by `Idempotency-Key`
 GET    /parcels/by-key/{key}  the parcel of a key, or 404
-DELETE /parcels/{id}          calls a parcel back -> {"id", "called_back": true}
+DELETE /parcels/{id}          calls a parcel back -> {"id", "called_back": true}; by `Idempotency-Key`
+GET    /callbacks/by-key/{key} what was called back under a key, or 404
 POST   /switch                how the next requests go (below);  GET /log  what really happened, in order
 
-A switch is {"mode", "times"?, "seconds"?} for the next `times` POSTs (1): accept_then_hang, accept_then_drop,
-slow, reject, limit (429 with Retry-After), error (500, nothing done); or {"no_keys", "memory_seconds",
+A switch is {"mode", "times"?, "seconds"?} for the next `times` POSTs and DELETEs (1): accept_then_hang,
+accept_then_drop, slow, reject, limit (429 with Retry-After), error (500, nothing done); or {"no_keys", "memory_seconds",
 "visible_after", "lookup_fails"} for good. Nothing but the standard library; no model of a server.
 """
 
@@ -28,6 +29,7 @@ class Parcels:
         self.lock = threading.Lock()
         self.log: list[dict[str, Any]] = []
         self.parcels: list[dict[str, Any]] = []
+        self.called_back: dict[str, str] = {}  # key -> parcel
         self.mode, self.times, self.seconds = "normal", 0, 0.0
         self.settings: dict[str, Any] = {
             "no_keys": False, "memory_seconds": 86_400.0, "visible_after": 0.0, "lookup_fails": False,
@@ -70,11 +72,15 @@ class Parcels:
                 return None
             return found
 
-    def call_back(self, parcel_id: str) -> bool:
+    def call_back(self, parcel_id: str, key: str | None) -> bool:
         with self.lock:
+            if key and key in self.called_back and not self.settings["no_keys"]:
+                self.log.append({"what": "repeated", "key": key, "id": parcel_id})
+                return True
             found = any(one["id"] == parcel_id for one in self.parcels)
             if found:
-                self.log.append({"what": "called_back", "id": parcel_id})
+                self.log.append({"what": "called_back", "key": key, "id": parcel_id})
+                self.called_back[key or ""] = parcel_id
             return found
 
     def note(self, what: str, key: str | None, raw: str) -> None:
@@ -97,19 +103,33 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(401, {"detail": "who are you?"})
         key = self.headers.get("idempotency-key")
         mode, seconds = self.parcels.next_mode()
-        if mode in ("reject", "limit", "error"):
-            self.parcels.note(mode, key, raw)
-            status = {"reject": 422, "limit": 429, "error": 500}[mode]
-            return self.answer(status, {"detail": f"not now: {mode}"}, seconds if mode == "limit" else None)
+        if self.refuses(mode, seconds, key, raw):
+            return None
+        sent = self.parcels.send(key, body, raw)
+        if self.hangs_up(mode, seconds):
+            return None
+        return self.answer(201, {name: sent[name] for name in ("id", "to", "what") if name in sent})
+
+    def refuses(self, mode: str, seconds: float, key: str | None, raw: str) -> bool:
+        """Before anything is done; a slow one is done after its time."""
         if mode == "slow":
             time.sleep(seconds)
-        sent = self.parcels.send(key, body, raw)
+        if mode not in ("reject", "limit", "error"):
+            return False
+        self.parcels.note(mode, key, raw)
+        status = {"reject": 422, "limit": 429, "error": 500}[mode]
+        self.answer(status, {"detail": f"not now: {mode}"}, seconds if mode == "limit" else None)
+        return True
+
+    def hangs_up(self, mode: str, seconds: float) -> bool:
+        """It is done, and nobody is told."""
         if mode == "accept_then_hang":
             time.sleep(seconds)
-        if mode in ("accept_then_drop", "accept_then_hang"):
-            self.close_connection = True
-            return self.connection.close()
-        return self.answer(201, {name: sent[name] for name in ("id", "to", "what") if name in sent})
+        if mode not in ("accept_then_drop", "accept_then_hang"):
+            return False
+        self.close_connection = True
+        self.connection.close()
+        return True
 
     def do_GET(self) -> None:
         if self.path == "/log":
@@ -118,7 +138,11 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(401, {"detail": "who are you?"})
         if self.parcels.settings["lookup_fails"]:
             return self.answer(503, {"detail": "out of order"})
-        found = self.parcels.look(unquote(self.path.rpartition("/")[2]))
+        key = unquote(self.path.rpartition("/")[2])
+        if self.path.startswith("/callbacks/"):
+            parcel_id = self.parcels.called_back.get(key)
+            return self.answer(200 if parcel_id else 404, {"id": parcel_id, "called_back": bool(parcel_id)})
+        found = self.parcels.look(key)
         if found is None:
             return self.answer(404, {"detail": "no parcel of this key"})
         return self.answer(200, {name: found[name] for name in ("id", "to", "what") if name in found})
@@ -126,8 +150,13 @@ class Handler(BaseHTTPRequestHandler):
     def do_DELETE(self) -> None:
         if not self.is_allowed():
             return self.answer(401, {"detail": "who are you?"})
-        parcel_id = unquote(self.path.rpartition("/")[2])
-        found = self.parcels.call_back(parcel_id)
+        parcel_id, key = unquote(self.path.rpartition("/")[2]), self.headers.get("idempotency-key")
+        mode, seconds = self.parcels.next_mode()
+        if self.refuses(mode, seconds, key, parcel_id):
+            return None
+        found = self.parcels.call_back(parcel_id, key)
+        if self.hangs_up(mode, seconds):
+            return None
         return self.answer(200 if found else 404, {"id": parcel_id, "called_back": found})
 
     def is_allowed(self) -> bool:

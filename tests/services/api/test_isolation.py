@@ -71,6 +71,7 @@ NOBODYS: Final = frozenset(
         ("get", "/v1/effects"),  # of a tenant's operators: tried in test_effects.py
         ("get", "/v1/effects/{effect_id}"),
         ("post", "/v1/effects/{effect_id}/resolution"),
+        ("post", "/v1/effects/{effect_id}/compensation"),  # in test_compensation.py
         ("get", "/v1/runs/{run_id}/handoff"),  # this run wasn't handed over: tried with the hand-overs
         ("get", "/v1/admin/stuck"),  # of a tenant's operators: tried in the recovery's own tests
         ("post", "/v1/admin/runs/{run_id}/repairs"),

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from fencepost_domain.vocabulary import EffectClass, Risk
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
+from fencepost_contracts.compensation import Compensate
 from fencepost_contracts.http_tools import HttpCall
 from fencepost_contracts.sources import From, Source
 from fencepost_contracts.state import DynamicPrompt, OnlyWhen, StateRule, StateWrite
@@ -25,7 +26,8 @@ class ToolContract(_Strict):
     from: a source's operation or MCP tool, which brings its own schemas. Of our own code the description and
     both schemas stand here. grantable: an approval may be remembered. attachments: arguments that hold
     artifact ids, whose content is approved with the rest. takes_time: its code has `make`, which works
-    outside any transaction; without it a local tool has 2 s.
+    outside any transaction; without it a local tool has 2 s. compensate: which
+    tool undoes what this one did.
     """
 
     name: StrictStr
@@ -54,6 +56,7 @@ class ToolContract(_Strict):
     approvers: Approvers | None = None
     takes_time: StrictBool = False
     attachments: Annotated[tuple[StrictStr, ...], Field(max_length=8)] = ()
+    compensate: Compensate | None = None
 
 
 class Contract(_Strict):

@@ -19,7 +19,7 @@ class RunRequested(Payload):
     locale: str | None = None
     zone: str | None = None
     currency: str | None = None
-    origin_kind: Literal["retry", "fork", "simulation"] | None = None
+    origin_kind: Literal["retry", "fork", "simulation", "compensation"] | None = None
     origin_run_id: UUID | None = None
     origin_seq: int | None = None
     substitutes: dict[str, Any] | None = None

@@ -18,6 +18,7 @@ from fencepost_domain.vocabulary import EffectClass, Risk
 from pydantic import ValidationError
 
 from fencepost_contracts import canonical
+from fencepost_contracts.compensation import compensate_faults
 from fencepost_contracts.contract import Contract, ToolContract
 from fencepost_contracts.declared import Offer, Pin, published
 from fencepost_contracts.foreign import Unusable
@@ -40,7 +41,16 @@ __all__ = [
 
 STATE_WORDS: Final = ("state_rules", "dynamic_prompts", "state_summary")
 # Keys that Tool got later: a catalog that uses none keeps its fingerprint, and its readers.
-LATER: Final = ("source", "http", "only_when", "state_writes", "grantable", "approvers", "attachments")
+LATER: Final = (
+    "source",
+    "http",
+    "only_when",
+    "state_writes",
+    "grantable",
+    "approvers",
+    "attachments",
+    "compensate",
+)
 LONGEST_LOCAL_SECONDS: Final = 2.0  # a local tool works under the run's lock, which ends at half a lease
 
 
@@ -121,10 +131,14 @@ def _faults(contract: Contract, module: str) -> Iterator[tuple[str, str]]:
     for place, detail in source_faults(contract.sources):
         yield "/sources" + place, detail
     seen: dict[str, str] = {}
+    schemas = {tool.name: tool.input_schema for tool in contract.allowed_tools}
+    reads = {tool.name for tool in contract.allowed_tools if tool.effect_class is EffectClass.NONE}
     for number, tool in enumerate(contract.allowed_tools):
         at = canonical.pointer("allowed_tools", number)
         yield from ((at + place, detail) for place, detail in _tool_faults(tool, module))
         yield from ((at + place, detail) for place, detail in from_faults(tool, contract))
+        undone = compensate_faults(tool.compensate, tool.name, schemas, reads)
+        yield from ((at + place, detail) for place, detail in undone)
         shape = skeleton(tool.name)
         if seen.get(shape) == tool.name:
             yield at + "/name", f"{tool.name} stands twice"

@@ -15,6 +15,7 @@ from uuid import UUID
 from fencepost_domain.vocabulary import EffectClass, Risk
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StringConstraints
 
+from fencepost_contracts.compensation import Compensate, Earlier, Undoes
 from fencepost_contracts.http_tools import HttpCall
 from fencepost_contracts.sources import ToolSource
 from fencepost_contracts.state import DynamicPrompt, OnlyWhen, StateRule, StateWords, StateWrite
@@ -83,6 +84,7 @@ class Tool(Wire):
     grantable: bool = False  # an approval may be remembered
     approvers: Approvers | None = None
     attachments: tuple[str, ...] = ()  # arguments that hold artifact ids: their content is approved too
+    compensate: Compensate | None = None  # what undoes it
 
 
 class Catalog(Wire):
@@ -137,14 +139,6 @@ class PreviewLine(Wire):
     value: str
 
 
-class Earlier(Wire):
-    """What another run of the same lineage did already, with the same tool and arguments."""
-
-    effect_key: str
-    run_id: UUID
-    at: datetime
-
-
 class Preview(Wire):
     """What a person reads before deciding, in the run's language; `text` is the whole in one paragraph."""
 
@@ -152,6 +146,7 @@ class Preview(Wire):
     lines: tuple[PreviewLine, ...] = ()
     text: str
     earlier: tuple[Earlier, ...] = ()
+    undoes: Undoes | None = None
 
 
 class Attached(Wire):

@@ -13,13 +13,14 @@ from fencepost_domain.vocabulary import EffectClass, EffectState, Risk
 
 S = EffectState
 
+# ADR-0030: a person may say `compensated` of what was being undone, and then never `absent`.
 # ADR-0014: `absent` is also what a refusal leaves that invites a repeat; a repeat by key leaves `unknown`.
 EFFECT_TRANSITIONS: Final[Mapping[EffectState, frozenset[EffectState]]] = {
     S.PREPARED: frozenset({S.STARTED, S.WITHDRAWN}),
     S.STARTED: frozenset({S.ACCEPTED, S.COMPLETED, S.FAILED, S.UNKNOWN, S.ABSENT}),
     S.ACCEPTED: frozenset({S.COMPLETED, S.FAILED, S.UNKNOWN}),
     S.UNKNOWN: frozenset({S.STARTED, S.COMPLETED, S.FAILED, S.ABSENT, S.NEEDS_HUMAN}),
-    S.NEEDS_HUMAN: frozenset({S.COMPLETED, S.ABSENT, S.ABANDONED}),
+    S.NEEDS_HUMAN: frozenset({S.COMPLETED, S.ABSENT, S.ABANDONED, S.COMPENSATED}),
     S.ABSENT: frozenset({S.STARTED, S.WITHDRAWN, S.COMPLETED, S.UNKNOWN}),
     S.COMPLETED: frozenset({S.COMPENSATING}),
     S.COMPENSATING: frozenset({S.COMPENSATED, S.NEEDS_HUMAN, S.COMPLETED}),

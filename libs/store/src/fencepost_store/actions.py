@@ -24,6 +24,7 @@ class Surroundings:
 
     catalog_intact: the published text still hashes to its fingerprint; None: it isn't published.
     settings: the tenant's body. gate_revision: the revision the recovery gate let through last.
+    ordered: the call this run was made to do, `{tool, arguments, compensates, by, reason}`; None: its words.
     """
 
     currency: str
@@ -35,6 +36,7 @@ class Surroundings:
     created_at: datetime
     gate_revision: int | None
     now: datetime
+    ordered: Mapping[str, Any] | None = None
 
 
 async def tenant_of_run(tx: Tx, run_id: UUID) -> UUID | None:
@@ -65,6 +67,7 @@ async def surroundings(tx: Tx, run_id: UUID) -> Surroundings:
         created_at=row["created_at"],
         gate_revision=row["gate_revision"],
         now=row["now"],
+        ordered=row["ordered"],
     )
 
 

@@ -81,11 +81,19 @@ async def look_at_effect(tx: Tx, run_id: UUID, index: int) -> tuple[Effect, date
 
 
 async def open_attempt(
-    tx: Tx, action: Action, *, root_run_id: UUID, request: bytes, boot: str, timeout_seconds: float
+    tx: Tx,
+    action: Action,
+    *,
+    root_run_id: UUID,
+    request: bytes,
+    boot: str,
+    timeout_seconds: float,
+    compensates: str | None = None,
 ) -> datetime:
     """Write effect and first attempt as `started`; returns when the attempt ends.
 
     The caller holds the run's row and has judged its start fence. request: the exact bytes that are done.
+    compensates: the key of the effect that this one undoes.
     Raises Conflict effect_exists or attempt_open.
     """
     row = await tx.row(
@@ -102,6 +110,7 @@ async def open_attempt(
         request=request,
         boot=boot,
         timeout_seconds=timeout_seconds,
+        compensates=compensates,
     )
     assert row is not None  # an INSERT ... VALUES returns its row or raises
     ends_at: datetime = row["attempt_ends_at"]

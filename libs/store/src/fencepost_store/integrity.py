@@ -44,6 +44,7 @@ SQL_CHECKS: Final[Mapping[str, str]] = MappingProxyType(
         "i10_nothing_unknown_is_forgotten": "I10",
         "i10_person_gave_evidence": "I10",
         "i10_task_follows_its_effect": "I10",
+        "i10_compensation_has_its_run": "I10",
         "i11_completion_has_its_event": "I11",
         "i12_attempt_was_approved": "I12",
         "i12_approval_is_stored": "I12",

@@ -31,8 +31,8 @@ class Locked:
 class Origin:
     """The run another one is made from.
 
-    kind: `retry`, `fork` or `simulation`. at_seq: how far its log is inherited; None: not at all,
-    or whole. reference_at: the instant the words mean; None for now. bound: graph, manifest
+    kind: `retry`, `fork`, `simulation` or `compensation`. at_seq: how far its log is inherited; None: not
+    at all, or whole. reference_at: the instant the words mean; None for now. bound: graph, manifest
     and catalog to go on with; None to be bound at the first claim.
     """
 

@@ -62,3 +62,8 @@ def next_step(locale: str, *, open_: bool, left: bool, done: bool) -> str:
             "尚未执行任何操作：发起接续的任务即可。",
         )
     return chinese if is_chinese(locale) else english
+
+
+def undo_words(locale: str, key: str) -> str:
+    """What a compensating run says it is for."""
+    return f"撤销 {key}。" if is_chinese(locale) else f"Undo {key}."

@@ -50,6 +50,7 @@ from fencepost_reconciler.loops import (
     sign_heads,
     stop_children,
     tell_tasks,
+    undo_effects,
     verify_chain,
     wake_runs,
     worker_versions,
@@ -105,6 +106,7 @@ def make_loops(
             "expire_interrupts", expire_interrupts.ExpireInterrupts(store).run_once, expire_interrupts.EVERY
         ),
         Loop("settle_effects", settle_effects.SettleEffects(store).run_once, settle_effects.EVERY),
+        Loop("undo_effects", undo_effects.UndoEffects(store).run_once, undo_effects.EVERY),
         *_loops_of_the_outside(store, ear, clock, settings),
         Loop("paused_until", paused_until.PausedUntil(store).run_once, paused_until.EVERY),
         Loop("worker_versions", versions.run_once, worker_versions.EVERY, False),

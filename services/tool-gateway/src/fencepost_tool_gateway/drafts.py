@@ -23,6 +23,7 @@ from fencepost_tool_gateway.gateway import Gateway
 from fencepost_tool_gateway.lineage import done_before, shown
 from fencepost_tool_gateway.planned import Planned
 from fencepost_tool_gateway.remembered import take_grant
+from fencepost_tool_gateway.undoing import ordered_by, shown_undoing
 
 FREE_LIVES: Final = timedelta(hours=1)  # of a token nobody has to approve
 AFTER_APPROVAL: Final = timedelta(hours=1)  # a decision in the last second can still be carried out
@@ -41,7 +42,7 @@ async def new_action(gateway: Gateway, tx: Tx, run: Run, around: Surroundings, o
     earlier = await done_before(tx, run, around, tool=tool.name, arguments_hash=one.accepted.hash)
     asks = tool.approval or bool(earlier)
     grant = await take_grant(tx, run, around, policy, one) if call.edited_by is None and not earlier else None
-    lives = policy.expires_in + AFTER_APPROVAL if asks else FREE_LIVES
+    preview = await shown_undoing(tx, run, around, call.index, _values(plan.preview))
     action = Action(
         run_id=run.id,
         index=call.index,
@@ -52,18 +53,18 @@ async def new_action(gateway: Gateway, tx: Tx, run: Run, around: Surroundings, o
         catalog_fp=around.catalog_fp or "",
         arguments=one.accepted.text,
         arguments_hash=one.accepted.hash,
-        author=editor or run.user_id,
+        author=editor or ordered_by(around) or run.user_id,
         risk=tool.risk,
         effect_class=tool.effect_class,
         approval=asks,
         status=ActionStatus.APPROVED if approved or grant else ActionStatus.PREPARED,
-        preview=shown(_values(plan.preview), earlier, run.locale),
+        preview=shown(preview, earlier, run.locale),
         change=_values(plan.change.model_copy(update={"attachments": one.attached})),
         precondition=one.precondition,
         token_id=tx.ids.uuid7(),
         token_key_id="",
         token_mac=UNSIGNED,
-        token_expires_at=around.now + lives,
+        token_expires_at=around.now + (policy.expires_in + AFTER_APPROVAL if asks else FREE_LIVES),
         token_spent_at=None,
         interrupt_id=call.edited_by if approved else None,
         decided_by=editor if approved else grant.granted_by if grant else None,
@@ -101,8 +102,9 @@ def edited_hash(approval: Approval | None, index: int) -> str | None:
 
 def _values(model: Preview | Change) -> dict[str, Any]:
     plain: dict[str, Any] = canonical.plain(model.model_dump(mode="json"))
-    if not plain.get("attachments", True):
-        del plain["attachments"]  # what sends nothing along is stored as it always was
+    for later in ("attachments", "undoes"):  # what has none is stored as it always was
+        if not plain.get(later, True):
+            del plain[later]
     return plain
 
 

@@ -47,6 +47,7 @@ from fencepost_tool_gateway.judge import SHORTEST_RETRY, Authorised, Unfinished,
 from fencepost_tool_gateway.lineage import check_lineage
 from fencepost_tool_gateway.making import Produce, made
 from fencepost_tool_gateway.outside import commit_first, go_on
+from fencepost_tool_gateway.undoing import check_order, undoes
 
 log = get_logger(__name__)
 MOST_ACTIONS: Final = 10  # of a lineage, where its budget names no other number
@@ -162,6 +163,7 @@ async def _open(gateway: Gateway, tx: Tx, may: Authorised, request: bytes) -> No
     """Effect and attempt 1 as `started`, with the exact request that is done."""
     action, around = may.action, may.around
     await check_lineage(tx, may.run, around, action)
+    await check_order(tx, may.run, around, action)
     await store.spend_token(tx, action)
     await store.count_action(tx, around.root_run_id, MOST_ACTIONS)
     await open_attempt(
@@ -171,6 +173,7 @@ async def _open(gateway: Gateway, tx: Tx, may: Authorised, request: bytes) -> No
         request=request,
         boot=gateway.boot,
         timeout_seconds=may.call.tool.timeout_seconds,
+        compensates=undoes(around, action.index),
     )
     await ahit("gateway.attempt.after_start")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from fencepost_contracts.tools import Earlier
+from fencepost_contracts.compensation import Earlier
 from fencepost_domain.action import Action
 from fencepost_domain.errors import Conflict
 from fencepost_domain.run import Run

@@ -210,4 +210,5 @@ def facts_of(held: Held, bound: Bound) -> Facts:
         rerouted=run.rerouted,
         budget=claim.budget,
         attachments=tuple(str(one) for one in claim.input.get("attachments") or ()),
+        ordered=claim.input.get("ordered"),
     )

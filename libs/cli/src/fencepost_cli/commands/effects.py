@@ -38,7 +38,7 @@ def list_effects(
 @command
 def resolve(
     effect: Annotated[str, typer.Argument(help="Its id, or a part of it that only it has.")],
-    outcome: Annotated[str, typer.Argument(help="completed, absent or abandoned.")],
+    outcome: Annotated[str, typer.Argument(help="completed, absent, abandoned, or compensated.")],
     evidence: Annotated[str, typer.Option(help="Where you looked and what you saw; kept for good.")],
     external_id: Annotated[str | None, typer.Option(help="The other side's name for it.")] = None,
     as_json: Json = False,
@@ -54,6 +54,25 @@ def resolve(
         print_json(settled)
         return
     say(f"{settled['id']} is {settled['state']}")
+
+
+@effects.command("compensate")
+@command
+def compensate(
+    effect: Annotated[str, typer.Argument(help="Its id, or a part of it that only it has.")],
+    reason: Annotated[str, typer.Option(help="Why; who approves it reads this, and it is kept for good.")],
+    as_json: Json = False,
+) -> None:
+    """Undo a completed effect by the tool that its contract names, in a run of its own."""
+    with Client() as client:
+        key = _one(client, effect)["id"]
+        path = f"/v1/effects/{key}/compensation"
+        ordered = client.get(Request("POST", path, {"reason": reason}, key=str(SystemIds().uuid7())))
+    if as_json:
+        print_json(ordered)
+        return
+    say(f"{ordered['id']} is being undone by run {ordered['compensation_run_id']}")
+    say(f"follow it: fencepost watch {ordered['compensation_run_id']}")
 
 
 def _all(client: Client, state: str | None) -> list[Any]:

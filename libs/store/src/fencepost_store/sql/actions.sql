@@ -10,7 +10,7 @@ SELECT agent.tenant_of_run(:run_id) AS tenant_id;
 -- Result: one row: currency, lineage, what the gate let through, the bound catalog (body hashed again here), the tenant's policy.
 SELECT r.currency, r.root_run_id, r.created_at, r.gate_revision, r.catalog_fp, c.revoked_at IS NOT NULL AS catalog_revoked,
        encode(sha256(convert_to(c.body, 'UTF8')), 'hex') = c.fingerprint AS catalog_intact,
-       s.body AS settings, clock_timestamp() AS now
+       s.body AS settings, r.input -> 'ordered' AS ordered, clock_timestamp() AS now
   FROM agent.runs r
   LEFT JOIN agent.catalogs c ON c.fingerprint = r.catalog_fp
   LEFT JOIN agent.settings s ON s.tenant_id = r.tenant_id AND s.user_id = ''

@@ -28,9 +28,9 @@ SELECT e.effect_key, e.n, e.tool, e.class, e.state, e.result, e.result_invalid, 
 -- Result: the instant at which the attempt ends.
 WITH effect AS (
     INSERT INTO agent.effects (effect_key, run_id, root_run_id, tenant_id, index, n, tool, class, state,
-                               arguments_hash, request, attempts)
+                               arguments_hash, request, attempts, compensates)
     VALUES (:effect_key, :run_id, :root_run_id, :tenant_id, :index, :n, :tool, :class, 'started', :arguments_hash,
-            :request, 1)
+            :request, 1, :compensates)
 )
 INSERT INTO agent.effect_attempts (effect_key, attempt, run_id, tenant_id, executor_boot, state, request, attempt_ends_at)
 VALUES (:effect_key, 1, :run_id, :tenant_id, :boot, 'started', :request,

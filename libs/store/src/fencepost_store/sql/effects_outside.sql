@@ -117,5 +117,5 @@ SELECT effect_key, run_id, state, updated_at
    AND tool = :tool
    AND arguments_hash = :arguments_hash
    AND run_id <> :run_id
-   AND state IN ('started', 'accepted', 'unknown', 'needs_human', 'completed')
+   AND state IN ('started', 'accepted', 'unknown', 'needs_human', 'completed', 'compensating')
  ORDER BY created_at;

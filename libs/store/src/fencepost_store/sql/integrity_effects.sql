@@ -8,7 +8,24 @@ SELECT 'run ' || r.id AS subject, 'succeeded with effect ' || e.effect_key || ' 
   FROM agent.runs r
   JOIN agent.effects e ON e.run_id = r.id
  WHERE r.status = 'succeeded'
-   AND e.state IN ('started', 'accepted', 'unknown', 'needs_human');
+   AND e.state IN ('started', 'accepted', 'unknown', 'needs_human')
+   AND e.compensation_run_id IS NULL;
+
+-- i10_compensation_has_its_run --
+-- Why: 02 §5. What is being undone names the run that does it; what is undone, an effect that did it, or a person.
+-- Locks: none.  Clock: none.
+-- Result: effects without.
+SELECT 'effect ' || f.effect_key AS subject, f.state || ' by run ' || coalesce(f.compensation_run_id::text, 'none') AS detail
+  FROM agent.effects f
+ WHERE (f.state = 'compensating'
+        AND NOT EXISTS (SELECT FROM agent.runs r
+                         WHERE r.id = f.compensation_run_id AND r.tenant_id = f.tenant_id AND r.origin_run_id = f.run_id))
+    OR (f.state = 'compensated' AND f.resolution IS NULL
+        AND NOT EXISTS (SELECT FROM agent.effects c
+                         WHERE c.compensates = f.effect_key AND c.run_id = f.compensation_run_id
+                           AND c.state IN ('completed', 'compensating', 'compensated')))
+    OR (f.compensates IS NOT NULL
+        AND NOT EXISTS (SELECT FROM agent.effects o WHERE o.effect_key = f.compensates AND o.compensation_run_id IS NOT NULL));
 
 -- i10_one_open_attempt --
 -- Why: I10. One open attempt a key, one that landed (under a provider's key a repeat lands as the first did). Opaque
@@ -67,7 +84,7 @@ SELECT 'effect ' || e.effect_key AS subject,
     OR (e.state IN ('prepared', 'withdrawn') AND t.open > 0)
     OR (e.state = 'started') <> (t.open > 0 AND e.state <> 'accepted')
     OR (e.state = 'completed' AND t.completed = 0)
-    OR (e.state IN ('failed', 'absent', 'abandoned') AND t.completed > 0);
+    OR (e.state IN ('failed', 'absent', 'abandoned') AND t.completed > 0 AND e.compensation_run_id IS NULL);
 
 -- i12_attempt_was_approved --
 -- Why: I12. Medium and high risk act only on a stored approval of exactly these arguments, unexpired at the time.

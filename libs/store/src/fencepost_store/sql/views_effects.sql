@@ -3,7 +3,7 @@
 -- Locks: none.  Clock: none.
 -- Result: effects of the tenant in the order of their keys, after one of them.
 SELECT effect_key, run_id, index, tool, class, state, attempts, external_id, error, resolution, resolved_by, resolved_at,
-       next_look_at, created_at, updated_at
+       next_look_at, compensates, compensation_run_id, created_at, updated_at
   FROM agent.effects
  WHERE (CAST(:state AS text) IS NULL OR state = :state)
    AND (CAST(:after AS text) IS NULL OR effect_key > :after)
@@ -15,7 +15,7 @@ SELECT effect_key, run_id, index, tool, class, state, attempts, external_id, err
 -- Locks: none.  Clock: none.
 -- Result: the row, or no row.
 SELECT effect_key, run_id, index, tool, class, state, attempts, external_id, error, resolution, resolution_hash, resolution_key,
-       resolved_by, resolved_at, next_look_at, created_at, updated_at
+       resolved_by, resolved_at, next_look_at, compensates, compensation_run_id, created_at, updated_at
   FROM agent.effects
  WHERE effect_key = :effect_key;
 

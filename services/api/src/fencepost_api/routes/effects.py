@@ -6,7 +6,7 @@ import base64
 import binascii
 
 from fastapi import APIRouter, Request
-from fencepost_contracts.http_effects import EffectResolution, EffectView
+from fencepost_contracts.http_effects import CompensationRequest, EffectResolution, EffectView
 from fencepost_contracts.http_views import Page
 from fencepost_domain.errors import Invalid
 from fencepost_domain.vocabulary import EffectState
@@ -26,6 +26,7 @@ from fencepost_api.deps import (
 from fencepost_api.openapi import described
 from fencepost_api.queries import one_of
 from fencepost_api.render import Row
+from fencepost_api.usecases.compensate_effect import compensate_effect
 from fencepost_api.usecases.resolve_effect import resolve_effect
 
 router = APIRouter(tags=["effects"])
@@ -68,6 +69,20 @@ async def resolve(effect_id: str, request: Request, api: ApiDep, caller: CallerD
     return render.answer(view(settled.row), headers=headers)
 
 
+@router.post("/v1/effects/{effect_id}/compensation", status_code=201, response_model=EffectView,
+             openapi_extra=described(CompensationRequest, key=True))  # fmt: skip
+async def compensate(effect_id: str, request: Request, api: ApiDep, caller: CallerDep) -> Response:
+    """Order that a completed effect is undone, by the tool that its contract names. `Location`: the run."""
+    check_queries(request)
+    key = idempotency_key(request) or ""
+    body = shape(CompensationRequest, await read_json(request))
+    ordered = await compensate_effect(api, caller, effect_id[:200], body, key)
+    headers = {"Location": f"/v1/runs/{ordered.run_id}"}
+    if ordered.replayed:
+        headers["Idempotent-Replayed"] = "true"
+    return render.answer(view(ordered.row), 201, headers=headers)
+
+
 def _after(request: Request) -> str | None:
     given = request.query_params.get("cursor")
     if given is None:
@@ -81,6 +96,6 @@ def _after(request: Request) -> str | None:
 def view(row: Row) -> dict[str, object]:
     names = (
         "run_id", "index", "tool", "state", "attempts", "external_id", "error", "resolution", "resolved_by",
-        "resolved_at", "next_look_at", "created_at", "updated_at",
+        "resolved_at", "next_look_at", "compensates", "compensation_run_id", "created_at", "updated_at",
     )  # fmt: skip
     return {"id": row["effect_key"], "effect_class": row["class"], **{name: row[name] for name in names}}

@@ -162,6 +162,9 @@ async def _derive(
         stored = await claimed(tx, owner, named, key, digest)
         if stored is not None and stored.run_id is not None:
             return Created(await views.run(tx, stored.run_id), replayed=True)
+        if source["origin_kind"] == "compensation" and verb != "simulations":
+            detail = "order it anew: POST /v1/effects/{id}/compensation, or `fencepost effects compensate`"
+            raise Conflict("run_is_an_order", detail)
         origin, more = await origin_of(tx, source)
         new = _new(api, caller, source, origin, more, named, key, digest)
         if (await lineage.create_derived(tx, new)).replayed:

@@ -8,7 +8,7 @@ from uuid import UUID
 from fencepost_contracts.http_effects import EffectResolution
 from fencepost_domain.decision import Decision, NewEvent
 from fencepost_domain.errors import Conflict
-from fencepost_domain.vocabulary import TERMINAL, Ev, WaitingOn
+from fencepost_domain.vocabulary import TERMINAL, EffectState, Ev, WaitingOn
 from fencepost_domain.waits import decide_wake
 from fencepost_runtime.failpoints import ahit
 from fencepost_store import interrupts, views_effects
@@ -61,7 +61,7 @@ async def _resolve(tx: Tx, caller: Caller, effect_id: str, request: EffectResolu
     if not await views_effects.resolve_effect(
         tx, effect_id, said, digest=digest, idempotency_key=key, by=caller.user_id
     ):
-        raise Conflict("effect_not_asked", f"it is {row['state']}: only needs_human is a person's to settle")
+        raise Conflict("effect_not_asked", _why_not(row, request.outcome))
     told = {
         "effect_key": effect_id, "index": row["index"], "tool": row["tool"], "state": request.outcome,
         "by": f"user:{caller.user_id}", "detail": request.evidence, "external_id": request.external_id,
@@ -82,3 +82,14 @@ async def _resolve(tx: Tx, caller: Caller, effect_id: str, request: EffectResolu
         await record(tx, locked.run, decision)
     await ahit("api.resolve.before_commit")
     return Settled(await views_effects.effect(tx, effect_id), run_id, replayed=False)
+
+
+def _why_not(row: Row, outcome: str) -> str:
+    if row["state"] != EffectState.NEEDS_HUMAN:
+        return f"it is {row['state']}: only needs_human is a person's to settle"
+    if row["compensation_run_id"] is not None:
+        return (
+            f"it happened, and undoing it failed, so it isn't {outcome}: `compensated` if it was taken back, "
+            "`completed` if it stands, `abandoned` if nobody can find out"
+        )
+    return "nothing was ordered to undo it, so it isn't compensated: completed, absent or abandoned"

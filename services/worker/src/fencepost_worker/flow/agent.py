@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol
 from fencepost_domain.errors import Invalid
 from fencepost_domain.vocabulary import InterruptKind, Reason
 
+from fencepost_worker.flow.ordered import order_refused, ordered_answer
 from fencepost_worker.flow.state import Patch, State, fail, reset
 from fencepost_worker.flow.state_words import NOTHING_KNOWN, Known, known_state
 from fencepost_worker.flow.step import Facts, Question, Step
@@ -50,6 +51,9 @@ async def asked_agent(state: State, step: Step, offer: Offer) -> Patch:
     facts = step.facts
     known = await known_state(facts, state, step)
     tools = offer(facts, acted=bool(state["actions"]), off=known.off or ())
+    if facts.ordered is not None:
+        refused = order_refused(state)
+        return refused or decide_reply(state, ordered_answer(facts.ordered), tools, facts, known)
     context = model_context(facts, state)
     prompt = Message("system", system_prompt(context, known.added))
     messages = [prompt, *await step.history(), Message("user", facts.text)]

@@ -25,7 +25,10 @@ from fencepost_worker.models.port import Answer, Message, ModelContext, ToolSpec
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What doesn't change while a run is executed. reference: its creation, from which "tomorrow" counts."""
+    """What doesn't change while a run is executed. reference: its creation, from which "tomorrow" counts.
+
+    ordered: the one call that this run was made to do, `{tool, arguments}`; no model is asked what to do.
+    """
 
     run_id: UUID
     module: str
@@ -41,6 +44,7 @@ class Facts:
     rerouted: bool = False
     budget: Mapping[str, Any] | None = None
     attachments: tuple[str, ...] = ()
+    ordered: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
