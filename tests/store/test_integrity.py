@@ -155,8 +155,8 @@ PLANTS: Mapping[str, Sequence[str]] = {
     "conversation_is_in_order": ["UPDATE agent.conversations SET next_seq = next_seq + 1"],
 }
 _AGAIN = (
-    "INSERT INTO agent.effect_attempts (effect_key, attempt, run_id, tenant_id, executor_boot, state, request,"
-    " started_at, attempt_ends_at, settled_at, settled_by) SELECT effect_key, 2, run_id, tenant_id,"
+    "INSERT INTO agent.effect_attempts (effect_key, attempt, run_id, tenant_id, executor_boot, state,"
+    " request, started_at, attempt_ends_at, settled_at, settled_by) SELECT effect_key, 2, run_id, tenant_id,"
     " executor_boot, '{state}', request, started_at, attempt_ends_at, settled_at, '{by}'"
     " FROM agent.effect_attempts WHERE run_id = %(succeeded)s"
 )
