@@ -50,6 +50,7 @@ MEDIA_TYPES: Final[Mapping[str, tuple[bytes, ...] | None]] = {
     "text/csv": None,
     "text/markdown": None,
     "application/json": None,
+    "message/rfc822": None,
     "application/pdf": (b"%PDF-",),
     _OFFICE + "wordprocessingml.document": _ZIP,
     _OFFICE + "spreadsheetml.sheet": _ZIP,

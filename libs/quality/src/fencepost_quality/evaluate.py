@@ -1,8 +1,8 @@
 """How good a gate is, over labelled drafts: `python -m fencepost_quality.evaluate FILE...` (`make evals`).
 
-A row is `{id, expected, draft, facts}` for a mail or `{id, expected, text, cleaned?}` for an answer; `expected`
-lists the codes it must get, none for a good one. Wrong are: a bad one that passes, another code than the
-labelled one, and more than FALSE_ALARMS of the good ones refused.
+A row is `{id, expected, draft, facts}` for a mail or `{id, expected, text, cleaned?}` for an answer:
+`expected` lists the codes it must get, none for a good one. Wrong are: a bad one that passes, another code
+than the labelled one, and more than FALSE_ALARMS of the good ones refused.
 """
 
 from __future__ import annotations

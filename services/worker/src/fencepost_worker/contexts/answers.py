@@ -27,17 +27,21 @@ _PLAN: Final[dict[str, Any]] = {
             "items": {
                 "type": "object",
                 "additionalProperties": False,
-                "required": ["id", "title", "observable"],
+                "required": ["id", "title"],
                 "properties": {
                     "id": {"type": "string", "minLength": 1, "maxLength": 40},
                     "title": _LINE,
                     "tool": {"type": "string", "minLength": 1, "maxLength": 128},
                     "observable": _LINE,
+                    "needs": {"type": "array", "maxItems": MOST_STEPS, "items": {"type": "string"}},
+                    "join": {"enum": ["all", "quorum", "first"]},
+                    "quorum": {"type": "integer", "minimum": 1, "maximum": 64},
+                    "on_failure": {"enum": ["cancel_rest", "keep"]},
                 },
             },
         },
         "success_criteria": {"type": "array", "minItems": 1, "maxItems": 12, "items": _LINE},
-        "task_intent": {"type": "object"},
+        "task_intent": {"type": ["object", "string"]},
     },
 }
 _COMPOSE: Final[dict[str, Any]] = {
@@ -47,6 +51,8 @@ _COMPOSE: Final[dict[str, Any]] = {
     "properties": {
         "arguments": {"type": "object"},
         "used_locators": {"type": "array", "items": {"type": "string", "maxLength": 200}},
+        # Facts of which there is one: branches that give different ones are in conflict.
+        "conclusions": {"type": "object", "additionalProperties": {"type": "string", "maxLength": 500}},
         "left_out": {
             "type": "array",
             "items": {
