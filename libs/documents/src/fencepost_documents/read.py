@@ -18,6 +18,7 @@ import signal
 import sys
 import tempfile
 from asyncio.subprocess import PIPE, Process
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from typing import Any, Final
@@ -48,7 +49,7 @@ async def read_document_async(
         raise DocumentRefused("too_large", f"{len(data)} bytes, {limits.bytes_max} are read")
     if not data:
         raise DocumentRefused("empty", "0 bytes")
-    said = await _ask_child(data, name, limits)
+    said = await ask_child(data, name, limits)
     if refused := said.get("refused"):
         raise DocumentRefused(str(refused["code"]), str(refused["detail"]), str(refused["where"]))
     digest = hashlib.sha256(data).hexdigest()
@@ -69,12 +70,18 @@ def read_document(
         return thread.submit(asyncio.run, reading).result()
 
 
-async def _ask_child(data: bytes, name: str, limits: Limits) -> dict[str, Any]:
+async def ask_child(
+    data: bytes, name: str, limits: Limits, command: Sequence[str] = COMMAND
+) -> dict[str, Any]:
+    """What a limited child says of the bytes: a JSON object, not looked at further. Raises DocumentRefused.
+
+    command: a program that reads a header line and the bytes, as `fencepost_documents.child` does.
+    """
     plain = asdict(limits) | {"wall": limits.wall.total_seconds()}
     header = json.dumps({"name": name[:NAME_SHOWN], "limits": plain}).encode() + b"\n"
     with tempfile.TemporaryDirectory(prefix="fencepost-reader-") as empty:
         child = await asyncio.create_subprocess_exec(
-            *COMMAND, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=empty, env={}, start_new_session=True
+            *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=empty, env={}, start_new_session=True
         )
         try:
             async with asyncio.timeout(limits.wall.total_seconds()):

@@ -11,7 +11,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 from fencepost_documents.ir import SCHEMA_VERSION, Record, RecordSet, SourceDocument
 
 
-def _contract(value: object) -> object:
+def contract_from(value: object) -> object:
+    """A stored contract as one; anything else as it is, for the validator behind."""
     return TaskContract.from_json(value) if isinstance(value, Mapping) else value
 
 
@@ -38,7 +39,7 @@ class PresentationFacts(_Frozen):
     extracted, None when nothing was.
     """
 
-    contract: Annotated[TaskContract, BeforeValidator(_contract)]
+    contract: Annotated[TaskContract, BeforeValidator(contract_from)]
     sources: tuple[SourceFacts, ...] = ()
     records: tuple[Record, ...] | None = None
 

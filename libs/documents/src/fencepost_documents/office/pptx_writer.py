@@ -62,10 +62,18 @@ def _new_deck(outline: Outline, made_at: datetime) -> Any:
             if shape.left is not None:
                 shape.left, shape.width = Emu(int(shape.left * stretch)), Emu(int(shape.width * stretch))
     _set_theme_fonts(deck)
+    _drop_printer(deck)
     about = deck.core_properties
     about.title, about.author, about.last_modified_by = clean_line(outline.title), "Fencepost", "Fencepost"
     about.language, about.created, about.modified = language_tag(outline.language), made_at, made_at
     return deck
+
+
+def _drop_printer(deck: Any) -> None:
+    """The template's settings of somebody's printer: bytes that no reader can judge."""
+    for key, relation in list(deck.part.rels.items()):
+        if relation.reltype.endswith("/printerSettings"):
+            deck.part.rels.pop(key)
 
 
 def _set_theme_fonts(deck: Any) -> None:
