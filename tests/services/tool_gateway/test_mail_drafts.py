@@ -69,6 +69,11 @@ async def test_a_draft_is_a_file_a_mail_program_opens_and_nothing_is_sent(
     assert await working.lives.violations() == []
 
 
+SAID = {
+    "header_injection": "one line without control characters",
+    "address_invalid": "one plain mail address",
+    "name_like_address": "the name is another mail address",
+}
 INJECTED = [
     ({"subject": "Hi\r\nBcc: c@evil.test"}, "/subject", "header_injection"),
     ({"subject": "Hi\nBcc: c@evil.test"}, "/subject", "header_injection"),
@@ -95,8 +100,10 @@ async def test_fi6_a_head_of_more_than_one_line_is_refused_before_the_effect_sta
     held = await working.bound(module="work", locale="en")
     response = await working.prepare(held, "work.draft_email", {**DRAFT, **change})
     assert response.status_code == 422, response.text
-    [error] = response.json()["refusals"]
-    assert (error["code"], error["pointer"]) == (refusal, pointer)
+    [refused] = response.json()["refusals"]
+    assert (refused["code"], refused["pointer"]) == ("arguments_invalid", pointer)
+    assert SAID[refusal] in refused["detail"]
+    assert "\n" not in refused["detail"]
     assert code(response)
     assert await working.attempts() == 0
     assert await working.count("agent.artifacts") == 0
