@@ -11,7 +11,7 @@ import httpx
 import pytest
 from fencepost_contracts.http_life import LedgerEntryView, LedgerSummary, ReminderView
 from fencepost_contracts.http_views import IntentView, ModuleView, Page, Problem, SettingsView, ToolsView
-from jsonschema_rs import validator_for
+from jsonschema_rs import meta, validator_for
 
 from tests.support.api import Served, a_key, saying, serving
 from tests.support.eventually import eventually
@@ -57,6 +57,8 @@ async def test_the_document_is_whole_and_its_references_lead_somewhere(served: S
     text = json.dumps(document)
     for name in re.findall(r'"#/components/schemas/([^"]+)"', text):
         assert name in document["components"]["schemas"], name
+    for name, schema in document["components"]["schemas"].items():  # what OpenAPI 3.1 takes a schema for
+        assert meta.is_valid({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}), name
     assert "HTTPValidationError" not in text
     for path, item in document["paths"].items():
         for method, operation in item.items():
