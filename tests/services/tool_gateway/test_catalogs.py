@@ -36,7 +36,7 @@ async def test_a_catalog_is_served_by_module_and_by_fingerprint_and_published_on
     assert await get(served, f"catalogs/{now['fingerprint']}") == now
     assert await served.catalogs.publish(served.lives.gateway) == 0
     rows = await served.lives.sql("SELECT module FROM agent.catalogs ORDER BY module")
-    assert [row["module"] for row in rows] == ["companion", "life"]
+    assert [row["module"] for row in rows] == ["companion", "life", "work"]
     companion = await get(served, "modules/companion/catalog")
     assert companion["tools"] == []
 

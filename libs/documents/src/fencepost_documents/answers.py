@@ -27,11 +27,12 @@ _ASKING: Final = re.compile(
     r"请问|告诉我|帮我|查一下|看一下|看看|有没有|是不是|什么时候|在什么地方|在哪里|在哪儿|哪里|哪儿|哪些|哪个|哪天|几点|多少钱|多少|什么|怎么样|怎么|"
     r"如何|为什么|是谁|谁是|是否|根据|附件|文档|文件|表格|里面|里的|其中|中的|关于|的是|一共|是|的|了|吗|呢|吧|有|在|和|与|及|里|中|几|谁|哪"
 )
-_STOP: Final = frozenset(  # noqa: SIM905 - a list of words reads better as one
+_STOP_WORDS: Final = (
     "a an and are as at be by can could do does did for from give has have how i in is it its me of on or "
     "please show tell that the their there this to was were what when where which who whom whose why will "
-    "with would you document file attachment attached according about list much many".split()
+    "with would you document file attachment attached according about list much many"
 )
+_STOP: Final = frozenset(_STOP_WORDS.split())
 # What a question asks for, by its words: a passage that labels such a field answers it better.
 _ASKS: Final = (
     ("time", re.compile(r"什么时候|几点|哪天|时间|日期|何时|\bwhen\b|\bwhat (?:time|date|day)\b")),
@@ -107,9 +108,8 @@ def _terms(text: str) -> Counter[str]:
         terms.update(run[i : i + 2] for i in range(len(run) - 1)) if len(run) > 1 else terms.update([run])
     for word in _LATIN.findall(plain):
         if word not in _STOP:
-            terms[
-                word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
-            ] += 1
+            plural = len(word) > 3 and word.endswith("s") and not word.endswith("ss")
+            terms[word[:-1] if plural else word] += 1
     return terms
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import mimetypes
 import sys
 from collections.abc import Callable
 from datetime import timedelta
@@ -71,6 +72,7 @@ def _pptx(data: bytes, name: str, draft: Draft) -> None:
 
 
 def _xlsx(data: bytes, name: str, draft: Draft) -> None:
+    mimetypes.knownfiles.clear()  # openpyxl would read the machine's own table at its import
     from fencepost_documents.readers import xlsx
 
     _checked(data, draft)

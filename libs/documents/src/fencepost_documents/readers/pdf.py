@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import logging
 from collections.abc import Iterator
+from itertools import chain
 from statistics import median
 from typing import Any, Final
 
@@ -106,7 +107,6 @@ class _Page:
         if contents is not None:
             contents.get_data()  # raises what extract_text() would hide: content beyond the limit reads as ""
         if page.get("/Rotate", 0) % 360:
-            page.transfer_rotation_to_content()
             self._draft.problem("page_rotated", self._page)
         before = self._number
         for block in self._blocks(page):
@@ -117,19 +117,27 @@ class _Page:
             self._say_why_empty(page)
 
     def _blocks(self, page: Any) -> list[Block]:
+        known, unknown = _fonts(page)
+        if unknown:
+            self._draft.problem("characters_unmapped", self._page)
+            if not known:
+                return []
         pieces = _pieces(page)
-        if any("otated text" in message for message in self._said.messages):
+        if self._told("otated text"):
             self._draft.problem("text_rotated", self._page)
             return [Block(text) for text in clean(page.extract_text()).split("\n") if text.strip()]
         text = "".join(piece.text for piece in pieces)
-        strange = sum(1 for c in text if c == "\ufffd" or "\ue000" <= c <= "\uf8ff")
-        if strange > UNMAPPED * len(text) or any("uninterpretable" in m for m in self._said.messages):
+        strange = sum(1 for c in text if c == "\ufffd" or "\ue000" <= c <= "\uf8ff" or c < " ")
+        if not unknown and (strange > UNMAPPED * len(text) or self._told("uninterpretable")):
             self._draft.problem("characters_unmapped", self._page)
             if strange > UNMAPPED * len(text):
                 return []
         lines = lines_of(pieces)
         usual = median(line.height for line in lines) if lines else 0.0
         return [_headed(block, usual) for block in blocks_of(lines)]
+
+    def _told(self, words: str) -> bool:
+        return any(words in message for message in self._said.messages)
 
     def _write(self, block: Block) -> None:
         if block.kind != "table":
@@ -160,14 +168,26 @@ def _pieces(page: Any) -> list[Piece]:
     if contents is None:
         return []
     fonts = page._layout_mode_fonts()
-    operations = iter(ContentStream(contents.get_object(), page.pdf, "bytes").operations)
+    operations = ContentStream(contents.get_object(), page.pdf, "bytes").operations
+    upright = chain([([], b"q"), (_turn(page), b"cm")], operations, [([], b"Q")])
     return [
         Piece(
             float(one["tx"]), float(one["displaced_tx"]), float(one["ty"] * one["flip_sort"]),
             abs(float(one["font_height"])) or 1.0, one["text"],
         )
-        for one in _layout_mode.text_show_operations(operations, fonts, True)
+        for one in _layout_mode.text_show_operations(upright, fonts, True)
     ]  # fmt: skip
+
+
+def _turn(page: Any) -> list[float]:
+    """The matrix that puts a page of `/Rotate` 90, 180 or 270 the way it is shown."""
+    box = page.mediabox
+    width, height = float(box.width), float(box.height)
+    return {
+        90: [0.0, -1.0, 1.0, 0.0, 0.0, width],
+        180: [-1.0, 0.0, 0.0, -1.0, width, height],
+        270: [0.0, 1.0, -1.0, 0.0, height, 0.0],
+    }.get(int(page.get("/Rotate", 0)) % 360, [1.0, 0.0, 0.0, 1.0, 0.0, 0.0])
 
 
 def _headed(block: Block, usual: float) -> Block:
@@ -186,6 +206,21 @@ def _fields(page: Any) -> Iterator[str]:
         name, value = widget.get("/T"), widget.get("/V")
         if isinstance(value, str) and value.strip() and value != "/Off":
             yield f"{name}: {value.removeprefix('/')}" if isinstance(name, str) else value
+
+
+def _fonts(page: Any) -> tuple[int, int]:
+    """Fonts whose codes are characters, and ones whose codes are only numbers of drawings."""
+    resources: Any = (page.get("/Resources") or DictionaryObject()).get_object()
+    fonts: Any = (resources.get("/Font") or DictionaryObject()).get_object()
+    unknown = 0
+    for one in fonts.values():
+        font = one.get_object()
+        by_drawing = font.get("/Subtype") == "/Type0" and font.get("/Encoding") in (
+            "/Identity-H",
+            "/Identity-V",
+        )
+        unknown += by_drawing and "/ToUnicode" not in font
+    return len(fonts) - unknown, unknown
 
 
 def _has_picture(page: Any) -> bool:
