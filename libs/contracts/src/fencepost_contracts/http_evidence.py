@@ -61,7 +61,7 @@ class DifferenceView(Wire):
     kind: str
     same: bool
     first: int | None
-    # not tuple[int, int]: FastAPI writes that as a list of schemas under `items`, which OpenAPI 3.1 doesn't know
+    # not tuple[int, int]: FastAPI writes that as a list under `items`, which OpenAPI 3.1 doesn't know
     steps: Annotated[tuple[int, ...], Field(min_length=2, max_length=2)]
     changes: tuple[Any, ...]
 

@@ -16,7 +16,7 @@ from fencepost_contracts.http import (
     TicketRequest,
 )
 from fencepost_contracts.http_admin import HandoffRequest, RepairRequest
-from fencepost_contracts.http_effects import EffectResolution
+from fencepost_contracts.http_effects import CompensationRequest, EffectResolution
 from fencepost_contracts.http_evidence import (
     ForkRequest,
     RetryRequest,
@@ -33,7 +33,7 @@ _REQUESTS: Final = (
     RunRequest, StopRequest, ResolutionRequest, LinkRequest, SettingsPatch, TicketRequest, IntentRequest,
     PinDecision,
     HandoffRequest, RepairRequest, RetryRequest, ForkRequest, SimulationRequest, SimulationsRequest,
-    EffectResolution, Problem,
+    EffectResolution, CompensationRequest, Problem,
 )  # fmt: skip
 _REFS: Final = "#/components/schemas/{model}"
 _TEXT: Final = {"type": "string"}
