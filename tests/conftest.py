@@ -1,5 +1,9 @@
 """Fixtures that every test may ask for. Nothing starts before a test asks."""
 
+import os
+
+os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"  # as a worker's main does, ahead of LangGraph's import
+
 from tests.support.kafka import kafka_broker, wake_names
 from tests.support.postgres import database, empty_database, migrated_template, postgres_cluster
 

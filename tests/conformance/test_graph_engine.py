@@ -137,6 +137,9 @@ class FakePorts:
     async def note(self, key: str, kind: Any, payload: Any) -> None:
         self.keys.append(key)
 
+    async def number(self, what: str, place: str, count: int) -> list[int]:
+        return list(range(count))
+
     async def answer_to(self, question: Question) -> Mapping[str, Any] | None:
         return self.answers.get(question.n)
 

@@ -32,6 +32,18 @@ class GrantMade(Payload):
     max_uses: int | None = None
 
 
+class ActionNumbered(Payload):
+    """A place in a brought graph was given indexes, once: `count` of them from `first` on.
+
+    place: checkpoint, task and call in the author's graph, which are the same when its node runs again.
+    """
+
+    what: Literal["action", "question"]
+    place: str
+    first: int
+    count: int
+
+
 class ActionPrepared(Payload):
     """With the arguments, by which a replay finds the frozen result of (tool, arguments hash)."""
 

@@ -30,7 +30,7 @@ from fencepost_contracts.event_agent import (
     PlanAdvanced,
     PlanCreated,
 )
-from fencepost_contracts.event_approvals import ActionPrepared, ApprovalVoted, GrantMade
+from fencepost_contracts.event_approvals import ActionNumbered, ActionPrepared, ApprovalVoted, GrantMade
 from fencepost_contracts.event_effects import (
     ActionEnded,
     ActionUnknown,
@@ -222,6 +222,7 @@ PAYLOADS: Final[Mapping[Ev, type[Payload]]] = {
     Ev.INTERRUPT_WITHDRAWN: InterruptMoved,
     Ev.APPROVAL_VOTED: ApprovalVoted,
     Ev.GRANT_MADE: GrantMade,
+    Ev.ACTION_NUMBERED: ActionNumbered,
     Ev.ACTION_PREPARED: ActionPrepared,
     Ev.ACTION_WITHDRAWN: ActionMoved,
     Ev.ACTION_REJECTED: ActionMoved,

@@ -72,13 +72,11 @@ class Limits(Frozen):
     recoveries: int | None = None  # of external tools: preparations anew, edits, reconciled attempts
 
 
-class GraphDefinition(Frozen):
-    """A graph as published. entry: the first node."""
+class Definition(Frozen):
+    """A graph as published, ours or an author's: what a run is bound to."""
 
     name: str
     version: str
-    entry: Name
-    nodes: Mapping[Name, Node]
     limits: Limits = Limits()
 
     def fingerprint(self) -> str:
@@ -92,6 +90,30 @@ class GraphDefinition(Frozen):
     def _said(self) -> dict[str, Any]:
         """Without what it doesn't say: what a later release may declare must not rename what is published."""
         return self.model_dump(mode="json", exclude_none=True)
+
+
+class GraphDefinition(Definition):
+    """A graph of ours. entry: the first node."""
+
+    entry: Name
+    nodes: Mapping[Name, Node]
+
+
+class BroughtGraph(Definition):
+    """An author's LangGraph graph: its structure, not its code. name: its module's.
+
+    Another behaviour is another `version`, as for ours; another structure under one version is refused.
+    nodes: with a subgraph's written `outer:inner`. edges: (from, to, is conditional). channels: (name, kind)
+    of its state; inputs, outputs: names. No JSON Schema: LangChain's change with its releases, and a run must
+    not lose its graph by an upgrade.
+    """
+
+    kind: Literal["brought"] = "brought"
+    nodes: tuple[str, ...]
+    edges: tuple[tuple[str, str, bool], ...]
+    channels: tuple[tuple[str, str], ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
 
 
 class RoleModel(Frozen):

@@ -204,6 +204,7 @@ class Ev(StrEnum):
     INTERRUPT_WITHDRAWN = "interrupt.withdrawn"
     APPROVAL_VOTED = "approval.voted"
     GRANT_MADE = "grant.made"
+    ACTION_NUMBERED = "action.numbered"
     ACTION_PREPARED = "action.prepared"
     ACTION_WITHDRAWN = "action.withdrawn"
     ACTION_REJECTED = "action.rejected"

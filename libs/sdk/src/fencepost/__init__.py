@@ -1,4 +1,4 @@
-"""Fencepost for callers and authors: `Client`, `AsyncClient`, `tool`, `ToolContext`.
+"""Fencepost for callers and authors: `Client`, `AsyncClient`, `tool`, `ToolContext`, `tool_node` for graphs.
 
 Imported lazily, so that a tool's module doesn't load an HTTP client and a script doesn't load the tools.
 """
@@ -25,6 +25,14 @@ if TYPE_CHECKING:
     from fencepost.files import ArtifactRead as ArtifactRead
     from fencepost.files import NewArtifact as NewArtifact
     from fencepost.files import Result as Result
+    from fencepost.graphs import RunInput as RunInput
+    from fencepost.graphs import ToolOutcome as ToolOutcome
+    from fencepost.graphs import call_tool as call_tool
+    from fencepost.graphs import chat_model as chat_model
+    from fencepost.graphs import run_input as run_input
+    from fencepost.graphs import tool_node as tool_node
+    from fencepost.graphs import tool_node_for as tool_node_for
+    from fencepost.graphs import tools as tools
 
 _WHERE = {
     "Client": "fencepost.client",
@@ -33,6 +41,19 @@ _WHERE = {
     "Unreachable": "fencepost.errors",
     "ToolContext": "fencepost.context",
     **dict.fromkeys(("ArtifactRead", "NewArtifact", "Result"), "fencepost.files"),
+    **dict.fromkeys(
+        (
+            "RunInput",
+            "ToolOutcome",
+            "call_tool",
+            "chat_model",
+            "run_input",
+            "tool_node",
+            "tool_node_for",
+            "tools",
+        ),
+        "fencepost.graphs",
+    ),
     **dict.fromkeys(("Plan", "PreconditionChanged", "ToolRefused", "tool"), "fencepost.authoring"),
     **dict.fromkeys(("Change", "Preview", "PreviewLine"), "fencepost_contracts.tools"),
 }

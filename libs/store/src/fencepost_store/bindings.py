@@ -51,6 +51,11 @@ async def publish_definition(tx: Tx, *, fingerprint: str, module: str, version: 
     )
 
 
+async def published_as(tx: Tx, *, module: str, version: str) -> set[str]:
+    """Fingerprints under which a version of a module's own graph is published; more than one is a fault."""
+    return {row["fingerprint"] for row in await tx.rows("published_as", module=module, version=version)}
+
+
 async def publish_manifest(tx: Tx, *, fingerprint: str, body: str) -> None:
     await tx.execute("publish_manifest", {"fingerprint": fingerprint, "body": body})
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from fencepost_contracts.graphs import GraphDefinition, Manifest
+from fencepost_contracts.graphs import BroughtGraph, Definition, Manifest
 from fencepost_contracts.loader import read_catalog
 from fencepost_contracts.tools import Catalog
 from fencepost_domain.errors import Tampered
@@ -35,7 +35,7 @@ log = get_logger(__name__)
 class Bound:
     """A run's versions, verified. modules: whom it may be handed over to."""
 
-    definition: GraphDefinition
+    definition: Definition
     manifest: Manifest
     catalog: Catalog
     modules: tuple[str, ...]
@@ -43,11 +43,14 @@ class Bound:
 
 @dataclass(slots=True)
 class Binder:
-    """One per process. `definitions`: those this worker has code for, by fingerprint; first is the newest."""
+    """One per process. `definitions`: those this worker has code for, by fingerprint.
+
+    The first of a module's own is its newest; a module without one gets the first that is ours.
+    """
 
     store: Store
     clock: Clock
-    definitions: Mapping[str, GraphDefinition]
+    definitions: Mapping[str, Definition]
     manifest: Manifest
     served: Sequence[str]
     _catalogs: tuple[float, Mapping[str, str]] = (float("-inf"), {})
@@ -64,7 +67,7 @@ class Binder:
                 await bindings.publish_definition(
                     tx,
                     fingerprint=fingerprint,
-                    module="*",
+                    module=definition.name if isinstance(definition, BroughtGraph) else "*",
                     version=f"{definition.name}-{definition.version}",
                     body=definition.body(),
                 )
@@ -77,7 +80,15 @@ class Binder:
         chosen = (await self._published()).get(module)
         if chosen is None:
             return None
-        return Versions(next(iter(self.definitions)), self.manifest.fingerprint(), chosen)
+        return Versions(self._newest(module), self.manifest.fingerprint(), chosen)
+
+    def _newest(self, module: str) -> str:
+        """The fingerprint of the graph that a new run of this module gets."""
+        own = [
+            f for f, one in self.definitions.items() if isinstance(one, BroughtGraph) and one.name == module
+        ]
+        ours = (f for f, one in self.definitions.items() if not isinstance(one, BroughtGraph))
+        return own[0] if own else next(ours)
 
     async def read(self, tx: Tx, claims: Sequence[Claim]) -> Mapping[Versions, Mapping[str, Stored]]:
         """The stored versions of these claims, in the claim's own transaction."""

@@ -35,12 +35,12 @@ from fencepost_store.runs import lock_run
 from fencepost_store.state import state_at
 from fencepost_store.storable import loggable
 
-from fencepost_worker.engine.port import Diverged
+from fencepost_worker.engine.port import Diverged, What, id_of
 from fencepost_worker.flow.step import Question
 from fencepost_worker.history import history
 from fencepost_worker.models.ledger import request_hash
 from fencepost_worker.models.port import Answer, Message, Model, ModelContext, ToolSpec
-from fencepost_worker.ports import RunPorts, id_of
+from fencepost_worker.ports import RunPorts
 
 ASKS_FOR_REAL: Final = ("model", "prompt")  # substitutes under which the model's old answers mean nothing
 _INHERITED: Final = 0xF0  # first byte of an inherited action's token: no UUIDv7 begins so for centuries
@@ -207,6 +207,9 @@ class InheritingPorts:
 
     async def note(self, key: str, kind: Ev, payload: Mapping[str, Any]) -> None:
         await self.live.note(key, kind, payload)
+
+    async def number(self, what: What, place: str, count: int) -> list[int]:
+        return await self.live.number(what, place, count)
 
     # ── people ──────────────────────────────────────────────────────────────────────────────────────
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import timedelta
@@ -13,13 +14,14 @@ os.environ["LANGSMITH_TRACING"] = "false"
 os.environ["LANGCHAIN_TRACING_V2"] = "false"
 os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
 
-from fencepost_contracts.modules import discover_modules, module_dirs
+from fencepost_contracts.graphs import Definition
+from fencepost_contracts.modules import ModuleFolder, discover_modules, module_dirs
 from fencepost_domain.lease import check_lease, owner_of
 from fencepost_runtime.keys import load_secret
 from fencepost_runtime.lifecycle import run_service
 from fencepost_runtime.logging import get_logger, set_up_logging
 from fencepost_runtime.secrets import register_secret
-from fencepost_runtime.settings import WorkerSettings, load_settings
+from fencepost_runtime.settings import SettingsError, WorkerSettings, load_settings
 from fencepost_runtime.system import SystemClock, SystemIds
 from fencepost_runtime.wake.adapters import make_listener
 from fencepost_runtime.wake.bell import Bell
@@ -33,8 +35,12 @@ from fencepost_worker.claim import ClaimLoop
 from fencepost_worker.deltas import DeltaSender
 from fencepost_worker.draining import Drain
 from fencepost_worker.engine.langgraph.adapter import LangGraphEngine
+from fencepost_worker.engine.langgraph.brought.compiled import Ready
+from fencepost_worker.engine.langgraph.brought.engine import BroughtEngine
+from fencepost_worker.engine.langgraph.brought.serve import take_up
 from fencepost_worker.engine.langgraph.saver import FencedSaver
 from fencepost_worker.engine.langgraph.writer import GroupWriter
+from fencepost_worker.engine.port import RoutedEngine
 from fencepost_worker.execute import Executor
 from fencepost_worker.flow.nodes import DEFINITIONS, NODES
 from fencepost_worker.gateway_client import GatewayClient
@@ -65,7 +71,24 @@ def modules_of(settings: WorkerSettings) -> tuple[str, ...]:
     """The modules to serve: those named, else every one found."""
     if settings.worker_modules:
         return settings.worker_modules
-    return tuple(folder.name for folder in discover_modules(module_dirs(settings.modules_dir)))
+    return tuple(folder.name for folder in _folders(settings))
+
+
+def _folders(settings: WorkerSettings) -> list[ModuleFolder]:
+    return discover_modules(module_dirs(settings.modules_dir))
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What this worker serves. brought: graphs of authors, in the place of ours for their modules."""
+
+    modules: tuple[str, ...]
+    brought: Sequence[Ready]
+
+    def definitions(self) -> dict[str, Definition]:
+        """By fingerprint, the newest of each kind first."""
+        graphs: list[Definition] = [*DEFINITIONS, *(one.definition for one in self.brought)]
+        return {one.fingerprint(): one for one in graphs}
 
 
 async def serve(settings: WorkerSettings, stop: asyncio.Event) -> None:
@@ -73,8 +96,21 @@ async def serve(settings: WorkerSettings, stop: asyncio.Event) -> None:
     check_lease(timedelta(seconds=settings.lease_seconds), timedelta(seconds=settings.beat_seconds))
     async with AsyncExitStack() as stack:
         outside = _reach(settings, stack)
-        worker = _wire(settings, outside)
+        serving = await _serving(settings, outside)
+        worker = _wire(settings, outside, serving)
         await worker.run(stop, asyncio.ensure_future(outside.writer.run()))
+
+
+async def _serving(settings: WorkerSettings, outside: Outside) -> Serving:
+    """Raises SettingsError where no module is left whose graph can be served."""
+    wanted = modules_of(settings)
+    folders = [folder for folder in _folders(settings) if folder.name in wanted]
+    ready, refused = await take_up(folders, outside.store, outside.writer)
+    names = {error.module for error in refused}
+    modules = tuple(name for name in wanted if name not in names)
+    if not modules:
+        raise SettingsError("no module can be served: " + "; ".join(map(str, refused)))
+    return Serving(modules, ready)
 
 
 def _reach(settings: WorkerSettings, stack: AsyncExitStack) -> Outside:
@@ -99,21 +135,19 @@ def _reach(settings: WorkerSettings, stack: AsyncExitStack) -> Outside:
     return Outside(store, served, gateway, writer, deltas, bell)
 
 
-def _wire(settings: WorkerSettings, outside: Outside) -> Worker:
+def _wire(settings: WorkerSettings, outside: Outside, serving: Serving) -> Worker:
     clock = SystemClock()
-    store, modules = outside.store, modules_of(settings)
+    store, modules = outside.store, serving.modules
     boot_id = store.ids.uuid7().hex[-12:]
     owner = owner_of(settings.worker_slot, boot_id)
     lease = timedelta(seconds=settings.lease_seconds)
     holding = Holding(settings.worker_concurrency, lease, clock)
-    binder = Binder(
-        store, clock, {one.fingerprint(): one for one in DEFINITIONS}, outside.served.manifest, modules
-    )
+    binder = Binder(store, clock, serving.definitions(), outside.served.manifest, modules)
     claims = ClaimLoop(
         store,
         clock,
         holding,
-        _executor(settings, outside, holding, binder),
+        _executor(settings, outside, holding, binder, serving),
         owner,
         modules,
         binder.versions,
@@ -140,11 +174,14 @@ def _wire(settings: WorkerSettings, outside: Outside) -> Worker:
     )
 
 
-def _executor(settings: WorkerSettings, outside: Outside, holding: Holding, binder: Binder) -> Executor:
+def _executor(
+    settings: WorkerSettings, outside: Outside, holding: Holding, binder: Binder, serving: Serving
+) -> Executor:
     store = outside.store
     recorder = Recorder(store, outside.writer)
     saver = FencedSaver(store, outside.writer)
-    engine = LangGraphEngine(saver, NODES, direct=settings.engine_direct)
+    own = LangGraphEngine(saver, NODES, direct=settings.engine_direct)
+    engine = RoutedEngine(own, BroughtEngine(serving.brought))
     return Executor(
         store,
         store.ids,

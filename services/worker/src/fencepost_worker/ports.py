@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from fencepost_domain.run import check_fence
 from fencepost_domain.vocabulary import Ev, InterruptStatus
 from fencepost_runtime.failpoints import ahit
 from fencepost_store import bindings
+from fencepost_store.numbering import number
 from fencepost_store.record import record
 from fencepost_store.runs import lock_run
 from fencepost_store.state import present_state
@@ -26,7 +26,7 @@ from fencepost_store.storable import loggable
 from fencepost_store.transaction import Store
 
 from fencepost_worker.deltas import DeltaSender
-from fencepost_worker.engine.port import PauseAsked
+from fencepost_worker.engine.port import PauseAsked, What, id_of
 from fencepost_worker.flow.step import Question
 from fencepost_worker.gateway_client import RunGateway
 from fencepost_worker.history import handed_over, history
@@ -183,6 +183,10 @@ class RunPorts:
                 await ahit("worker.refusals.before_commit")
             await ahit("worker.refusals.after_commit")
 
+    async def number(self, what: What, place: str, count: int) -> list[int]:
+        async with self.store.transaction() as tx:
+            return await number(tx, self.held.fence, what=what, place=place, count=count)
+
     async def answer_to(self, question: Question) -> Mapping[str, Any] | None:
         async with self.store.transaction() as tx:
             row = await bindings.asked(
@@ -201,11 +205,3 @@ def _told(refusal: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: refusal[name] for name in ("code", "tool", "pointer", "detail", "allowed") if name in refusal
     }
-
-
-def id_of(key: str) -> UUID:
-    """A stable id from a key: UUID version 8, made of its hash."""
-    raw = bytearray(hashlib.sha256(key.encode()).digest()[:16])
-    raw[6] = (raw[6] & 0x0F) | 0x80
-    raw[8] = (raw[8] & 0x3F) | 0x80
-    return UUID(bytes=bytes(raw))

@@ -6,6 +6,12 @@ INSERT INTO agent.definitions (fingerprint, module, version, body)
 VALUES (:fingerprint, :module, :version, :body)
 ON CONFLICT (fingerprint) DO NOTHING;
 
+-- published_as --
+-- Why: a version of an author's graph is one structure; another one under its name must not be served.
+-- Locks: none.  Clock: none.
+-- Result: the fingerprints it is published under.
+SELECT fingerprint FROM agent.definitions WHERE module = :module AND version = :version;
+
 -- publish_manifest --
 -- Why: the models a run is bound to, without secrets, kept by fingerprint.
 -- Locks: none.  Clock: database.

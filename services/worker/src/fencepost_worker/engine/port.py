@@ -7,13 +7,14 @@ and ends no run: it returns an Outcome, and `execute` makes it true. Two impleme
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 from uuid import UUID
 
-from fencepost_contracts.graphs import GraphDefinition
+from fencepost_contracts.graphs import BroughtGraph, GraphDefinition
 from fencepost_contracts.tools import CommitAnswer, PrepareAnswer, PrepareCall
 from fencepost_domain.errors import FencepostError
 from fencepost_domain.fence import Fence
@@ -23,6 +24,8 @@ from fencepost_store.checkpoints import NewCheckpoint
 from fencepost_worker.flow.state import State
 from fencepost_worker.flow.step import Facts, NodeFunction, Question
 from fencepost_worker.models.port import Answer, Message, ModelContext, ToolSpec
+
+What = Literal["action", "question"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +166,10 @@ class Ports(Protocol):
         """Append an event; its id is made of the key, so that a node run again adds none."""
         ...
 
+    async def number(self, what: What, place: str, count: int) -> list[int]:
+        """Numbers for `count` actions or questions of a place in a brought graph: the same ever after."""
+        ...
+
     async def answer_to(self, question: Question) -> Mapping[str, Any] | None:
         """What became of a question: `{status, interrupt_id, resolution}`; None while open or unasked."""
         ...
@@ -195,3 +202,23 @@ def nodes_of(
 def model_key(run_id: UUID, checkpoint_id: str, node: str, branch: str = "0", n: int = 0) -> str:
     """The ledger's key of a model call: the same after a crash or a pause, another after the next step."""
     return f"{run_id}:{checkpoint_id}:{node}:{branch}:{n}"
+
+
+def id_of(key: str) -> UUID:
+    """A stable id from a key: UUID version 8, made of its hash."""
+    raw = bytearray(hashlib.sha256(key.encode()).digest()[:16])
+    raw[6] = (raw[6] & 0x0F) | 0x80
+    raw[8] = (raw[8] & 0x3F) | 0x80
+    return UUID(bytes=bytes(raw))
+
+
+@dataclass(frozen=True, slots=True)
+class RoutedEngine:
+    """Our own graphs on one engine, brought ones on the other, by what the run is bound to."""
+
+    own: Engine
+    brought: Engine
+
+    async def execute(self, task: Task, ports: Ports) -> Outcome:
+        is_brought = isinstance(task.facts.definition, BroughtGraph)
+        return await (self.brought if is_brought else self.own).execute(task, ports)

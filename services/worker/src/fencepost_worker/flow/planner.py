@@ -54,7 +54,7 @@ async def router(state: State, step: Step) -> Patch:
     limits = step.facts.definition.limits
     if chosen["tries"] >= plans.MOST_TRIES:
         return fail(Reason.NO_PROGRESS, "step_tries", chosen["title"])
-    batches = batches_for(chosen, plan, state["actions"], limits.batch_records or 60, step.facts.definition)
+    batches = batches_for(chosen, plan, state["actions"], limits.batch_records or 60, step.facts.graph)
     again = bool(state["violations"])
     made = plans.moved(plan, chosen["id"], "chosen")
     await step.note(Ev.PLAN_ADVANCED, f"{chosen['id']}:{chosen['tries']}", _advanced(made, chosen["id"]))

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID
 
-from fencepost_contracts.graphs import GraphDefinition, Manifest
+from fencepost_contracts.graphs import Definition, GraphDefinition, Manifest
 from fencepost_contracts.tools import Catalog, CommitAnswer, PrepareAnswer, PrepareCall, Refusal
 from fencepost_domain.errors import FencepostError
 from fencepost_domain.fence import Fence
@@ -37,7 +37,7 @@ class Facts:
     zone: str | None
     currency: str
     reference: datetime
-    definition: GraphDefinition
+    definition: Definition
     manifest: Manifest
     catalog: Catalog | None
     modules: tuple[str, ...] = ()
@@ -45,6 +45,13 @@ class Facts:
     budget: Mapping[str, Any] | None = None
     attachments: tuple[str, ...] = ()
     ordered: Mapping[str, Any] | None = None
+
+    @property
+    def graph(self) -> GraphDefinition:
+        """The definition, where it is one of ours. Raises TypeError for an author's."""
+        if not isinstance(self.definition, GraphDefinition):
+            raise TypeError(f"{self.definition.name} {self.definition.version} is no graph of ours")
+        return self.definition
 
 
 @dataclass(frozen=True, slots=True)

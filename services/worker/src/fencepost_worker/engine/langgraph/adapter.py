@@ -106,7 +106,7 @@ class LangGraphEngine:
             self._saver.close_run(task.fence.run_id)
 
     async def _run(self, task: Task, ports: Ports) -> Outcome:
-        compiled = self._compiled(task.facts.definition)
+        compiled = self._compiled(task.facts.graph)
         config = _config(task)
         entry: Any = {"state": _FRESH}
         if not task.fresh:
