@@ -179,6 +179,9 @@ class WorkerSettings(LeaseSettings, WakeSettings, SecretSettings):
     model_key: SecretStr | None = None
     model_key_from: str | None = None  # a reference in place of the key: `file:`, `vault:`; read at each call
     model_timeout_seconds: float = 120.0
+    model_prices_file: Path | None = (
+        None  # absent: every model but the offline one has the shipped worst price
+    )
 
     @field_validator("worker_modules", mode="before")
     @classmethod

@@ -188,12 +188,6 @@ async def end_action(tx: Tx, action: Action, status: ActionStatus) -> None:
     )
 
 
-async def count_action(tx: Tx, root_run_id: UUID, default_limit: int) -> None:
-    """Take one from the lineage's tool actions. Raises Conflict budget_exhausted."""
-    if await tx.row("count_action", root_run_id=root_run_id, default_limit=default_limit) is None:
-        raise Conflict("budget_exhausted", "this run has used all its tool actions")
-
-
 async def roles_of(tx: Tx, user_id: str) -> tuple[str, ...]:
     """Roles as last seen; empty for somebody never seen."""
     return await roles_today(tx, user_id, ())

@@ -1,8 +1,9 @@
 """The ledger of model calls (design 02 §6, §11): before it is sent, an attempt is a row; its answer is stored
 with its settlement before anything acts on it; a resumed node reads here before it asks.
 
-Opening is fenced by the run (start fence, budget), settling by the attempt: a late outcome is kept and
-charged, and never used.
+Opening is fenced by the run (start fence, budgets), settling by the attempt: a late outcome is kept and
+charged, and never used. The worst case of a call is reserved as it is opened, what it used is charged as it
+is settled; an attempt that nobody settles is charged in full by the sweep.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+from fencepost_domain.budget import DEFAULTS, NOTHING, Estimate
 from fencepost_domain.decision import Decision, NewEvent
 from fencepost_domain.errors import FenceLost
 from fencepost_domain.fence import Fence, FenceKind
@@ -31,7 +34,8 @@ from fencepost_store.transaction import Tx
 class NewCall:
     """An attempt to be opened. key: `{run_id}:{checkpoint}:{node}:{branch}:{n}`; within: until it is over.
 
-    input: the messages sent, by hash; bodies: those that no earlier event of the run holds.
+    calls_limit: of this role in the lineage. reserve: the worst case. input: the messages sent, by hash;
+    bodies: those that no earlier event of the run holds.
     """
 
     id: UUID
@@ -44,29 +48,35 @@ class NewCall:
     calls_limit: int
     input: Sequence[str] = ()
     bodies: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    reserve: Estimate = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """Either the stored answer (ask nothing), or the attempt to send, or neither: the budget is used up."""
+    """Either the stored answer (ask nothing), or the attempt to send, or neither: `reached` is the limit."""
 
     answer: Mapping[str, Any] | None = None
     attempt: int | None = None
+    reached: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How an attempt ended. answer: of a settled one; error: of a failed one, with its partial text."""
+    """How an attempt ended. answer: of a settled one; error: of a failed one, with its partial text.
+
+    cost: of the tokens used, in the currency of the reservation.
+    """
 
     state: CallState
     answer: Mapping[str, Any] | None = None
     error: Mapping[str, Any] | None = None
     input_tokens: int = 0
     output_tokens: int = 0
+    cost: Decimal = Decimal(0)
 
 
 async def open_call(tx: Tx, fence: Fence, new: NewCall) -> Opened:
-    """Read the ledger, else open an attempt under the start fence. Raises FenceLost."""
+    """Read the ledger, else reserve and open an attempt under the start fence. Raises FenceLost."""
     row = await tx.row(
         "open_model_call",
         id=new.id,
@@ -80,10 +90,17 @@ async def open_call(tx: Tx, fence: Fence, new: NewCall) -> Opened:
         request_hash=new.request_hash,
         within=new.within,
         calls=new.calls_limit,
+        total_calls=DEFAULTS["model_calls"],
+        in_tokens=new.reserve.input_tokens,
+        out_tokens=new.reserve.output_tokens,
+        cost=new.reserve.cost,
+        currency=new.reserve.currency,
+        prices=new.reserve.prices,
     )
     if row is None or not row["holds"]:
         raise FenceLost(fence.run_id, "no call may be started")
-    return Opened(row["answer"], row["attempt"])
+    reached = None if row["answer"] or row["attempt"] else row["reached"] or "model_calls"
+    return Opened(row["answer"], row["attempt"], reached)
 
 
 async def settle_call(tx: Tx, run: Run, call: NewCall, attempt: int, outcome: Outcome) -> None:
@@ -116,6 +133,7 @@ async def _settle(tx: Tx, call: NewCall, outcome: Outcome, *, late: bool) -> Row
         error=json.dumps(outcome.error) if outcome.error is not None else None,
         input_tokens=outcome.input_tokens,
         output_tokens=outcome.output_tokens,
+        cost=outcome.cost,
         late=late,
     )
 

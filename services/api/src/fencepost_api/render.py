@@ -68,7 +68,7 @@ def utc(value: Any) -> Any:
 
 
 def run(row: Row) -> dict[str, Any]:
-    asked, ended, usage = row["interrupt"], row["finalization"], row["usage"]
+    asked, ended = row["interrupt"], row["finalization"]
     return {
         **picked(row, _RUN),
         "interrupt": interrupt(asked) if asked else None,
@@ -78,7 +78,7 @@ def run(row: Row) -> dict[str, Any]:
         "actions": [_action(item) for item in row["actions"] or ()],
         "artifacts": row["artifacts"] or [],
         "degraded": [_degraded(item) for item in row["artifacts"] or () if item["integrity"] != "ok"],
-        "usage": {**usage, "cost": {"value": usage["cost"], "currency": COST_CURRENCY}},
+        "usage": _usage(row["usage"]),
         "bound": {"graph": row["graph"], "manifest": row["manifest_fp"], "catalog": row["catalog_fp"]},
         "recovery_checks": row["recovery_checks"] or [],
         "fork_points": row["fork_points"] or [],
@@ -103,6 +103,12 @@ def fresh(new: NewRun, times: Row) -> dict[str, Any]:
         "event_seq": 1,
         "usage": {"model_calls": 0, "input_tokens": 0, "output_tokens": 0, "cost": "0"},
     }
+
+
+def _usage(usage: Mapping[str, Any]) -> dict[str, Any]:
+    """In the currency of the price table that the calls were counted by."""
+    cost = {"value": usage["cost"], "currency": usage.get("currency") or COST_CURRENCY}
+    return {**{name: usage[name] for name in ("model_calls", "input_tokens", "output_tokens")}, "cost": cost}
 
 
 def _degraded(artifact: Mapping[str, Any]) -> dict[str, Any]:

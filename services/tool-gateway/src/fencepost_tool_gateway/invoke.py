@@ -19,6 +19,7 @@ from uuid import UUID
 from fencepost_contracts import canonical
 from fencepost_contracts.tools import CommitAnswer, CommitRequest, InProgress
 from fencepost_domain.action import Action
+from fencepost_domain.budget import DEFAULTS
 from fencepost_domain.decision import Decision, NewEvent
 from fencepost_domain.effect import effect_key
 from fencepost_domain.errors import Conflict
@@ -27,6 +28,7 @@ from fencepost_domain.vocabulary import ActionStatus, EffectClass, EffectState, 
 from fencepost_runtime.failpoints import ahit
 from fencepost_runtime.logging import get_logger
 from fencepost_store import actions as store
+from fencepost_store.budgets import take_action
 from fencepost_store.effects import Outcome, open_attempt, settle_attempt
 from fencepost_store.record import record
 from fencepost_store.runs import lock_run
@@ -50,7 +52,7 @@ from fencepost_tool_gateway.outside import commit_first, go_on
 from fencepost_tool_gateway.undoing import check_order, undoes
 
 log = get_logger(__name__)
-MOST_ACTIONS: Final = 10  # of a lineage, where its budget names no other number
+MOST_ACTIONS: Final[int] = DEFAULTS["actions"]  # of a lineage, where its budget names no other number
 _STATUS: Final = {EffectState.COMPLETED: ActionStatus.COMMITTED, EffectState.FAILED: ActionStatus.FAILED}
 _EVENT: Final = {EffectState.COMPLETED: Ev.ACTION_COMMITTED, EffectState.FAILED: Ev.ACTION_FAILED}
 
@@ -165,7 +167,7 @@ async def _open(gateway: Gateway, tx: Tx, may: Authorised, request: bytes) -> No
     await check_lineage(tx, may.run, around, action)
     await check_order(tx, may.run, around, action)
     await store.spend_token(tx, action)
-    await store.count_action(tx, around.root_run_id, MOST_ACTIONS)
+    await take_action(tx, around.root_run_id, may.run.user_id, MOST_ACTIONS)
     await open_attempt(
         tx,
         action,

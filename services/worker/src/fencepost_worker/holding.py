@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
+from typing import Any
 from uuid import UUID
 
 from fencepost_domain.errors import FenceLost
@@ -52,7 +53,7 @@ class Held:
     stop_revision: int | None = None
     task: asyncio.Task[None] | None = None
     stored: Mapping[str, Stored] | None = None
-    usage: dict[str, int] | None = None
+    usage: dict[str, Any] | None = None
     told: set[str] = field(default_factory=set)
     heard: asyncio.Event = field(default_factory=asyncio.Event)
 

@@ -47,6 +47,7 @@ from fencepost_worker.gateway_client import GatewayClient
 from fencepost_worker.heartbeat import Heartbeat, Pulse
 from fencepost_worker.holding import Holding
 from fencepost_worker.models.ledger import ModelLedger
+from fencepost_worker.models.meter import Meter
 from fencepost_worker.outcome import Recorder
 from fencepost_worker.process import Worker
 from fencepost_worker.recovery import Gate
@@ -65,6 +66,7 @@ class Outside:
     writer: GroupWriter
     deltas: DeltaSender
     bell: Bell
+    meter: Meter
 
 
 def modules_of(settings: WorkerSettings) -> tuple[str, ...]:
@@ -132,7 +134,9 @@ def _reach(settings: WorkerSettings, stack: AsyncExitStack) -> Outside:
         stack.push_async_callback(close)
     writer = GroupWriter(GroupConnection(settings.database_url, prepare=prepare), store.ids, bell.ring)
     deltas = DeltaSender(settings.database_direct_url or settings.database_url)
-    return Outside(store, served, gateway, writer, deltas, bell)
+    meter = Meter(settings.model_prices_file)
+    log.info("worker.prices", version=meter.prices.version, currency=meter.prices.currency)
+    return Outside(store, served, gateway, writer, deltas, bell, meter)
 
 
 def _wire(settings: WorkerSettings, outside: Outside, serving: Serving) -> Worker:
@@ -191,7 +195,7 @@ def _executor(
         engine,
         recorder,
         Drain(recorder, outside.gateway.cancel),
-        ModelLedger(store, store.ids),
+        ModelLedger(store, store.ids, outside.meter),
         outside.gateway,
         outside.served.model_of,
         outside.deltas,

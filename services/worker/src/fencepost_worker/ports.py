@@ -98,11 +98,7 @@ class RunPorts:
             told=self.held.told,
         )
         if usage is not None:
-            self.held.usage = {
-                "model_calls": usage["model_calls"] + 1,
-                "input_tokens": usage["input_tokens"] + answer.input_tokens,
-                "output_tokens": usage["output_tokens"] + answer.output_tokens,
-            }
+            self.held.usage = self.ledger.meter.counted(usage, self.model, answer)
         self.deltas.moved(run.id)
         await self.held.trusted()
         return answer

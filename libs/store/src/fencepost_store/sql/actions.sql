@@ -121,16 +121,6 @@ RETURNING token_id;
 -- Result: none.
 UPDATE agent.actions SET status = :status WHERE run_id = :run_id AND index = :index AND n = :n;
 
--- count_action --
--- Why: a run's tool actions are limited over its whole lineage.
--- Locks: the root's budget row, after the action's.  Clock: none.
--- Result: the count, or no row when the limit is reached (or there is no budget row).
-UPDATE agent.budgets
-   SET actions = actions + 1
- WHERE root_run_id = :root_run_id
-   AND actions < coalesce(CAST(limits ->> 'actions' AS bigint), :default_limit)
-RETURNING actions;
-
 -- roles_of --
 -- Why: the rights of today of who edited an action's arguments.
 -- Locks: none.  Clock: none.

@@ -62,7 +62,9 @@ SELECT (SELECT coalesce(jsonb_agg(jsonb_build_object('effect_key', e.effect_key,
           FROM agent.effects e
          WHERE e.run_id = :run_id AND e.state IN ('completed', 'started', 'accepted', 'unknown', 'needs_human', 'compensating')) AS effects,
        (SELECT jsonb_build_object('model_calls', count(*), 'input_tokens', coalesce(sum(c.input_tokens), 0),
-                                  'output_tokens', coalesce(sum(c.output_tokens), 0))
+                                  'output_tokens', coalesce(sum(c.output_tokens), 0),
+                                  'cost', jsonb_build_object('value', CAST(trim_scale(coalesce(sum(c.cost), 0)) AS text),
+                                                             'currency', coalesce(max(c.currency), 'USD')))
           FROM agent.model_calls c
          WHERE c.run_id = :run_id) AS usage;
 

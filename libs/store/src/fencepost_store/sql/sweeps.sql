@@ -171,26 +171,6 @@ SELECT run_id, index
  ORDER BY next_look_at
  LIMIT :batch;
 
--- time_out_model_calls --
--- Why: a call past its end without an answer is unknown; a late answer is still kept and billed, never used.
--- Locks: the calls, SKIP LOCKED; no run is written.  Clock: database.
--- Result: the calls' ids.
-WITH overdue AS (
-    SELECT id
-      FROM agent.model_calls
-     WHERE state = 'started'
-       AND ends_at <= statement_timestamp()
-     ORDER BY ends_at
-     LIMIT :batch
-       FOR NO KEY UPDATE SKIP LOCKED
-)
-UPDATE agent.model_calls c
-   SET state = 'unknown',
-       settled_at = clock_timestamp()
-  FROM overdue
- WHERE c.id = overdue.id
-RETURNING c.id;
-
 -- unconfirmed_effects --
 -- Why: what a stopped run can't vouch for: its finalization names them.
 -- Locks: none (the run's row is held).  Clock: none.
@@ -218,8 +198,8 @@ SELECT a.tool
 -- Locks: none.  Clock: none.
 -- Result: one row.
 SELECT count(*) AS model_calls, coalesce(sum(c.input_tokens), 0) AS input_tokens,
-       coalesce(sum(c.output_tokens), 0) AS output_tokens, coalesce(sum(c.cost), 0) AS cost,
-       (SELECT r.currency FROM agent.runs r WHERE r.id = :run_id) AS currency
+       coalesce(sum(c.output_tokens), 0) AS output_tokens, CAST(trim_scale(coalesce(sum(c.cost), 0)) AS text) AS cost,
+       coalesce(max(c.currency), 'USD') AS currency
   FROM agent.model_calls c
  WHERE c.run_id = :run_id;
 

@@ -58,7 +58,7 @@ SELECT r.id, r.tenant_id, r.status, r.waiting_on, r.module, r.mode, r.user_id, r
            AND f.user_id = r.user_id) AS artifacts,
        (SELECT jsonb_build_object('model_calls', count(*), 'input_tokens', coalesce(sum(c.input_tokens), 0),
                                   'output_tokens', coalesce(sum(c.output_tokens), 0),
-                                  'cost', CAST(coalesce(sum(c.cost), 0) AS text))
+                                  'cost', CAST(trim_scale(coalesce(sum(c.cost), 0)) AS text), 'currency', max(c.currency))
           FROM agent.model_calls c
          WHERE c.run_id = r.id) AS usage,
        (SELECT jsonb_agg(jsonb_build_object('seq', v.seq, 'at', v.at) || convert_from(p.payload, 'UTF8')::jsonb

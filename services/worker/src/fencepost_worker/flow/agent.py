@@ -9,6 +9,7 @@ import json
 from collections.abc import Container, Mapping, Sequence
 from typing import Any, Final, Protocol
 
+from fencepost_domain.budget import BudgetExhausted
 from fencepost_domain.errors import Invalid
 from fencepost_domain.vocabulary import InterruptKind, Reason
 
@@ -18,7 +19,6 @@ from fencepost_worker.flow.state_words import NOTHING_KNOWN, Known, known_state
 from fencepost_worker.flow.step import Facts, Question, Step
 from fencepost_worker.models.control import ASK, CONTROL, HAND_OVER, RESPOND, control_specs
 from fencepost_worker.models.guard import Refusal, check_calls
-from fencepost_worker.models.ledger import BudgetExhausted
 from fencepost_worker.models.pairing import paired
 from fencepost_worker.models.port import Answer, Answered, Call, Message, ModelContext, ModelFailed, ToolSpec
 from fencepost_worker.models.prompt import system_prompt
@@ -60,8 +60,8 @@ async def asked_agent(state: State, step: Step, offer: Offer) -> Patch:
     messages += _asked_and_answered(state["answers"]) + _exchanges(state["exchanges"])
     try:
         answer = await step.ask_model(context, paired(messages), tools, state["message_id"])
-    except BudgetExhausted:
-        return fail(Reason.BUDGET_EXHAUSTED, "model_calls")
+    except BudgetExhausted as error:
+        return fail(Reason.BUDGET_EXHAUSTED, error.limit)
     except ModelFailed as error:
         if error.retryable:
             raise

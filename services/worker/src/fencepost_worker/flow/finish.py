@@ -88,4 +88,6 @@ def standing_of(state: State) -> Standing:
 def _reason_of(action: dict[str, Any]) -> Reason:
     """A right that was taken away before it was used is policy, not a failure of the tool."""
     revoked = action["error"]["code"] == "permission_revoked"
+    if action["error"]["code"] == "budget_exhausted":
+        return Reason.BUDGET_EXHAUSTED
     return Reason.POLICY_DENIED if revoked else Reason.REQUIRED_TASK_FAILED

@@ -61,6 +61,16 @@ class Assembler:
     def partial(self) -> str:
         return whole_text("".join(self._text))
 
+    @property
+    def written(self) -> str:
+        """All that the model made so far, calls too; for counting only."""
+        return "".join([*self._text, *(call.text() + (call.name or "") for call in self._calls)])
+
+    @property
+    def usage(self) -> tuple[int, int]:
+        """Tokens in and out, as the provider told; zeros before it did."""
+        return self._usage
+
     def feed(self, delta: ModelDelta) -> None:
         """Take a delta. Raises ModelFailed when it contradicts what came before."""
         match delta:

@@ -2,6 +2,7 @@
 
 A resumed node asks for its key first and gets the stored answer (I15). A failed attempt that may be tried
 again is one more row; the number of attempts in one step is bounded, further ones are the run's deferral.
+Each attempt's worst case is reserved as it is opened (I23), and what it used is charged as it is settled.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from datetime import timedelta
 from typing import Any, Final
 
 from fencepost_contracts import canonical
+from fencepost_domain.budget import BudgetExhausted
 from fencepost_domain.errors import FenceLost, FencepostError
 from fencepost_domain.ports import Ids
 from fencepost_domain.run import Run
-from fencepost_domain.vocabulary import CallState
 from fencepost_runtime.failpoints import ahit
 from fencepost_runtime.logging import get_logger
 from fencepost_runtime.secrets import mask_registered
@@ -27,6 +28,7 @@ from fencepost_store.model_calls import NewCall, Outcome, open_call, settle_call
 from fencepost_store.transaction import Store
 
 from fencepost_worker.models.assembler import Assembler
+from fencepost_worker.models.meter import SHIPPED, Meter
 from fencepost_worker.models.pairing import is_paired
 from fencepost_worker.models.port import Answer, Model, ModelDelta, ModelFailed, ModelRequest
 
@@ -38,18 +40,13 @@ log = get_logger(__name__)
 OnDelta = Callable[[ModelDelta], None]
 
 
-class BudgetExhausted(FencepostError):
-    """The run's model calls are used up."""
-
-    code = "budget_exhausted"
-
-
 @dataclass(frozen=True, slots=True)
 class ModelLedger:
     """One per process. `ask` is all that nodes see of models."""
 
     store: Store
     ids: Ids
+    meter: Meter = SHIPPED
 
     async def ask(
         self,
@@ -77,7 +74,7 @@ class ModelLedger:
             if opened.answer is not None:
                 return Answer.from_json(opened.answer)
             if opened.attempt is None:
-                raise BudgetExhausted("the model calls of this run are used up")
+                raise BudgetExhausted(opened.reached or "model_calls")
             await ahit("worker.model.before_send")
             try:
                 answer = await self._attempt(model, request, run, call, opened.attempt, on_delta)
@@ -110,22 +107,19 @@ class ModelLedger:
                     on_delta(delta)
             # A provider may echo its key; nothing the secrets port gave out is stored or acted on (I28).
             answer = Answer.from_json(mask_registered(assembler.finish().to_json()))
+            answer = self.meter.told(call, answer)
         except ModelFailed as error:
             error.partial = mask_registered(error.partial or assembler.partial)
             error.detail = mask_registered(error.detail)
-            await self._settle(run, call, attempt, Outcome(CallState.FAILED, error=error.to_json()))
+            spent = self.meter.spent(call, assembler, error)
+            await self._settle(run, call, attempt, replace(spent, error=error.to_json()))
             raise
         except asyncio.CancelledError:
             partial = {"code": "aborted", "detail": "the run was stopped", "partial": assembler.partial}
-            outcome = Outcome(CallState.FAILED, error=partial)
+            outcome = replace(self.meter.spent(call, assembler), error=partial)
             await asyncio.shield(self._settle_quietly(run, call, attempt, outcome))
             raise
-        outcome = Outcome(
-            CallState.SETTLED,
-            answer=answer.to_json(),
-            input_tokens=answer.input_tokens,
-            output_tokens=answer.output_tokens,
-        )
+        outcome = self.meter.settled(call, answer)
         await ahit("worker.model.before_settle")
         await self._settle_whatever_comes(run, call, attempt, outcome)
         await ahit("worker.model.after_answer")
@@ -174,6 +168,7 @@ class ModelLedger:
             calls_limit=calls_limit,
             input=[name for name, _ in sent],
             bodies={name: body for name, body in sent if name not in told},
+            reserve=self.meter.estimate(model.provider, model.name, request),
         )
 
 

@@ -1,0 +1,158 @@
+-- take_action --
+-- Why: a tool action is taken from the budgets of the tenant, the user and the lineage, from all or from none.
+-- Locks: shared budgets (the tenant's, then the user's), the root run's budget; after the action's row.
+-- Clock: database, read above the locks.
+-- Result: one row: the limit that is reached, or NULL; no row when there is no budget row.
+WITH shared AS MATERIALIZED (
+    SELECT s.*
+      FROM agent.shared_budgets s
+     WHERE s.tenant_id = agent.tenant()
+       AND s.user_id IN ('', :user_id)
+     ORDER BY s.user_id, s.per
+       FOR NO KEY UPDATE
+), lineage AS MATERIALIZED (
+    SELECT b.root_run_id, b.actions, b.limits
+      FROM agent.budgets b
+     WHERE b.root_run_id = :root_run_id
+       AND (SELECT count(*) FROM shared) >= 0
+       FOR NO KEY UPDATE
+), now AS MATERIALIZED (
+    SELECT clock_timestamp() AS at FROM lineage
+), short AS MATERIALIZED (
+    SELECT 3 AS rank, 'actions' AS reached
+      FROM lineage l
+     WHERE l.actions >= coalesce(CAST(l.limits ->> 'actions' AS bigint), :default_limit)
+    UNION ALL
+    SELECT CASE s.user_id WHEN '' THEN 1 ELSE 2 END, CASE s.user_id WHEN '' THEN 'tenant' ELSE 'user' END || '_actions'
+      FROM shared s CROSS JOIN now
+     WHERE CASE s.window_start WHEN agent.budget_window(s.per, now.at) THEN s.actions ELSE 0 END
+           >= CAST(s.limits ->> 'actions' AS numeric)
+), taken AS (
+    UPDATE agent.budgets b
+       SET actions = b.actions + 1
+      FROM lineage l
+     WHERE b.root_run_id = l.root_run_id
+       AND NOT EXISTS (SELECT FROM short)
+), counted AS (
+    UPDATE agent.shared_budgets s
+       SET actions       = 1 + CASE WHEN same THEN s.actions ELSE 0 END,
+           model_calls   = CASE WHEN same THEN s.model_calls ELSE 0 END,
+           input_tokens  = CASE WHEN same THEN s.input_tokens ELSE 0 END,
+           output_tokens = CASE WHEN same THEN s.output_tokens ELSE 0 END,
+           cost          = CASE WHEN same THEN s.cost ELSE 0 END,
+           window_start  = w.begins
+      FROM (SELECT h.tenant_id, h.user_id, h.per, agent.budget_window(h.per, now.at) AS begins,
+                   h.window_start = agent.budget_window(h.per, now.at) AS same
+              FROM shared h CROSS JOIN now) AS w
+     WHERE (s.tenant_id, s.user_id, s.per) = (w.tenant_id, w.user_id, w.per)
+       AND NOT EXISTS (SELECT FROM short)
+)
+SELECT (SELECT reached FROM short ORDER BY rank, reached LIMIT 1) AS reached FROM lineage;
+
+-- shared_budgets --
+-- Why: the budgets of a tenant and one user, or of all its users, as they stand in the window of now.
+-- Locks: none.  Clock: database.
+-- Result: a row a budget; counters of a window that is over are zero.
+SELECT s.user_id, s.per, s.limits, s.set_by, s.set_at, CASE WHEN s.per <> 'total' THEN w.begins END AS starts_at,
+       CASE s.per WHEN 'day' THEN w.begins + interval '1 day' WHEN 'month' THEN w.begins + interval '1 month' END AS ends_at,
+       CASE WHEN s.window_start = w.begins THEN jsonb_build_object(
+            'model_calls', s.model_calls, 'input_tokens', s.input_tokens, 'output_tokens', s.output_tokens,
+            'cost', CAST(trim_scale(s.cost) AS text), 'actions', s.actions) ELSE '{}' END AS used,
+       jsonb_build_object('input_tokens', s.reserved_input, 'output_tokens', s.reserved_output,
+                          'cost', CAST(trim_scale(s.reserved_cost) AS text)) AS reserved,
+       w.at AS now
+  FROM agent.shared_budgets s
+  CROSS JOIN LATERAL (SELECT agent.budget_window(s.per, clock_timestamp()) AS begins, clock_timestamp() AS at) AS w
+ WHERE s.tenant_id = agent.tenant()
+   AND (CAST(:everybody AS boolean) OR s.user_id IN ('', :user_id))
+ ORDER BY s.user_id, s.per;
+
+-- set_shared_budget --
+-- Why: an admin gives a tenant or a user a limit; what was used in its window stays counted.
+-- Locks: the budget's row, made when absent.  Clock: database.
+-- Result: none.
+INSERT INTO agent.shared_budgets AS s (tenant_id, user_id, per, limits, set_by)
+VALUES (agent.tenant(), :user_id, :per, CAST(:limits AS jsonb), :set_by)
+ON CONFLICT (tenant_id, user_id, per) DO UPDATE
+   SET limits = excluded.limits, set_by = excluded.set_by, set_at = clock_timestamp();
+
+-- remove_shared_budget --
+-- Why: no limit any more; calls in flight settle without it.
+-- Locks: the budget's row.  Clock: none.
+-- Result: one row when there was one.
+DELETE FROM agent.shared_budgets
+ WHERE tenant_id = agent.tenant()
+   AND user_id = :user_id
+   AND per = :per
+RETURNING 1 AS removed;
+
+-- time_out_model_calls --
+-- Why: a call past its end without an answer is unknown; a late answer is still kept and billed, never used. Nobody
+--      knows what it cost, so what was reserved for it is charged in full (I23), and the reservation has its end.
+-- Locks: the calls, SKIP LOCKED, shared budgets in key order, then budgets in key order; no run is written.
+-- Clock: database.
+-- Result: the calls' ids.
+WITH overdue AS MATERIALIZED (
+    SELECT id, run_id, tenant_id, reserved_in, reserved_input, reserved_output, reserved_cost
+      FROM agent.model_calls
+     WHERE state = 'started'
+       AND ends_at <= statement_timestamp()
+     ORDER BY ends_at
+     LIMIT :batch
+       FOR NO KEY UPDATE SKIP LOCKED
+), owed AS MATERIALIZED (
+    SELECT o.*, r.root_run_id, r.user_id FROM overdue o JOIN agent.runs r ON r.id = o.run_id
+), owed_shared AS MATERIALIZED (
+    SELECT o.tenant_id, CASE WHEN k LIKE 't:%' THEN '' ELSE o.user_id END AS user_id, substr(k, 3) AS per,
+           sum(o.reserved_input) AS input, sum(o.reserved_output) AS output, sum(o.reserved_cost) AS cost
+      FROM owed o CROSS JOIN LATERAL unnest(o.reserved_in) AS k
+     GROUP BY 1, 2, 3
+), shared AS MATERIALIZED (
+    SELECT s.tenant_id, s.user_id, s.per, agent.budget_window(s.per, statement_timestamp()) AS begins
+      FROM agent.shared_budgets s
+     WHERE (s.tenant_id, s.user_id, s.per) IN (SELECT tenant_id, user_id, per FROM owed_shared)
+     ORDER BY s.tenant_id, s.user_id, s.per
+       FOR NO KEY UPDATE
+), lineages AS MATERIALIZED (
+    SELECT b.root_run_id
+      FROM agent.budgets b
+     WHERE b.root_run_id IN (SELECT root_run_id FROM owed)
+       AND (SELECT count(*) FROM shared) >= 0
+     ORDER BY b.root_run_id
+       FOR NO KEY UPDATE
+), charged_shared AS (
+    UPDATE agent.shared_budgets s
+       SET window_start    = h.begins,
+           model_calls     = CASE WHEN s.window_start = h.begins THEN s.model_calls ELSE 0 END,
+           actions         = CASE WHEN s.window_start = h.begins THEN s.actions ELSE 0 END,
+           input_tokens    = CASE WHEN s.window_start = h.begins THEN s.input_tokens ELSE 0 END + o.input,
+           output_tokens   = CASE WHEN s.window_start = h.begins THEN s.output_tokens ELSE 0 END + o.output,
+           cost            = CASE WHEN s.window_start = h.begins THEN s.cost ELSE 0 END + o.cost,
+           reserved_input  = greatest(0, s.reserved_input - o.input),
+           reserved_output = greatest(0, s.reserved_output - o.output),
+           reserved_cost   = greatest(0, s.reserved_cost - o.cost)
+      FROM shared h
+      JOIN owed_shared o USING (tenant_id, user_id, per)
+     WHERE (s.tenant_id, s.user_id, s.per) = (h.tenant_id, h.user_id, h.per)
+), charged AS (
+    UPDATE agent.budgets b
+       SET input_tokens    = b.input_tokens + o.input,
+           output_tokens   = b.output_tokens + o.output,
+           cost            = b.cost + o.cost,
+           reserved_input  = b.reserved_input - o.input,
+           reserved_output = b.reserved_output - o.output,
+           reserved_cost   = b.reserved_cost - o.cost
+      FROM (SELECT root_run_id, sum(reserved_input) AS input, sum(reserved_output) AS output, sum(reserved_cost) AS cost
+              FROM owed GROUP BY root_run_id) AS o
+      JOIN lineages l USING (root_run_id)
+     WHERE b.root_run_id = o.root_run_id
+)
+UPDATE agent.model_calls c
+   SET state = 'unknown',
+       input_tokens = o.reserved_input,
+       output_tokens = o.reserved_output,
+       cost = o.reserved_cost,
+       settled_at = clock_timestamp()
+  FROM owed o
+ WHERE c.id = o.id
+RETURNING c.id;
