@@ -83,13 +83,13 @@ class RunPorts:
     ) -> Answer:
         await self.held.trusted()
         request = self.request(key, context, messages, tools, role)
-        run = self.held.claim.run
+        run, model = self.held.claim.run, self._model(role)
         writer = self.deltas.writer(run.id, run.tenant_id, message_id, self.held.fence.revision)
         said = RespondStream(writer.text)
         is_shown = role in SHOWN
         usage, self.held.usage = self.held.usage, None  # until it is known how the call ended
         answer = await self.ledger.ask(
-            self._model(role),
+            model,
             request,
             run,
             calls_limit=self.manifest.of(role).calls,
@@ -98,7 +98,7 @@ class RunPorts:
             told=self.held.told,
         )
         if usage is not None:
-            self.held.usage = self.ledger.meter.counted(usage, self.model, answer)
+            self.held.usage = self.ledger.meter.counted(usage, model, answer)
         self.deltas.moved(run.id)
         await self.held.trusted()
         return answer

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from fencepost_domain.budget import BudgetExhausted
 from fencepost_domain.vocabulary import Reason
 
 from fencepost_worker.flow.state import Patch, fail
 from fencepost_worker.flow.step import Step
 from fencepost_worker.models.guard import Refusal, check_calls
-from fencepost_worker.models.ledger import BudgetExhausted
 from fencepost_worker.models.pairing import paired
 from fencepost_worker.models.port import Answer, Call, Message, ModelContext, ModelFailed, ToolSpec
 
@@ -47,8 +47,8 @@ async def ask(
     for remaining in reversed(range(TRIES)):
         try:
             answer = await step.ask_role(role, context, paired(said), (tool,), message_id)
-        except BudgetExhausted:
-            raise RoleFailed(fail(Reason.BUDGET_EXHAUSTED, "model_calls", role)) from None
+        except BudgetExhausted as error:
+            raise RoleFailed(fail(Reason.BUDGET_EXHAUSTED, error.limit, role)) from None
         except ModelFailed as error:
             if error.retryable:
                 raise

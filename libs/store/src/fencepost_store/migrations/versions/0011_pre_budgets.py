@@ -3,7 +3,7 @@
 from fencepost_store.migrations import run_sql
 
 revision = "0011"
-down_revision = "0009"
+down_revision = "0010"
 phase = "pre"
 
 

@@ -12,6 +12,7 @@ from contextlib import aclosing
 from typing import Any, Final, cast
 
 from fencepost.graphs import HOST
+from fencepost_domain.budget import BudgetExhausted
 from fencepost_domain.errors import FencepostError
 from fencepost_domain.termination import Standing, decide_termination
 from fencepost_domain.vocabulary import Reason
@@ -42,7 +43,6 @@ from fencepost_worker.engine.port import (
 from fencepost_worker.flow.finish import LONGEST_ANSWER
 from fencepost_worker.flow.state import State
 from fencepost_worker.flow.wording import explain
-from fencepost_worker.models.ledger import BudgetExhausted
 
 log = get_logger(__name__)
 
@@ -242,7 +242,7 @@ def _outcome_of(error: Exception, task: Task) -> Outcome:
             message_id = str(id_of(f"{task.fence.run_id}:answer"))
             return ended(Standing(approval_expired=True), "", (), task.facts.locale, message_id)
         case BudgetExhausted():
-            return Broken(Reason.BUDGET_EXHAUSTED, error.code, str(error))
+            return Broken(Reason.BUDGET_EXHAUSTED, error.limit, str(error))
         case PauseSwallowed() | StateNotStorable():
             log.error("graph.faulty", module=task.facts.module, code=error.code, detail=str(error))
             return Broken(Reason.REQUIRED_TASK_FAILED, error.code, str(error))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
 from fencepost.graphs import RunInput, ToolCall, ToolOutcome
+from fencepost_domain.budget import BudgetExhausted
 from fencepost_domain.vocabulary import Reason
 from langgraph.errors import GraphInterrupt
 from langgraph.runtime import ExecutionInfo, get_runtime
@@ -22,7 +23,6 @@ from fencepost_worker.engine.port import Ports, model_key
 from fencepost_worker.flow.state import DONE, FAILED, REJECTED, UNSETTLED
 from fencepost_worker.flow.step import Facts
 from fencepost_worker.models.guard import check_calls
-from fencepost_worker.models.ledger import BudgetExhausted
 from fencepost_worker.models.pairing import OUTCOME_UNKNOWN
 from fencepost_worker.models.port import Answer, Call, Message, ModelContext, ModelFailed, ToolSpec
 
@@ -62,7 +62,7 @@ class RunHost:
                 return refused
             indexes = await self.ports.number("action", place, len(calls))
             if max(indexes) >= self._action_limit():
-                raise BudgetExhausted("the actions of this run are used up")
+                raise BudgetExhausted("actions")
         except Exception as error:
             self.leave(error)
         proposed = [
@@ -108,7 +108,7 @@ class RunHost:
             self.leave(ApprovalExpired("nobody decided in time"))
         failure = state["failure"]
         if failure and failure["reason"] == Reason.BUDGET_EXHAUSTED:
-            self.leave(BudgetExhausted(failure.get("detail") or failure["code"]))
+            self.leave(BudgetExhausted(failure["code"]))
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """The exact catalog of the bound fingerprint."""
