@@ -23,7 +23,7 @@ def judge_shape(outline: Outline, facts: PresentationFacts) -> Iterator[Violatio
     for index, slide in enumerate(outline.slides):
         yield from _slide(f"/slides/{index}", slide)
     for pointer, table in tables(outline):
-        yield from _columns(pointer, table)
+        yield from judge_columns(pointer, table)
         yield from _rows(pointer, table)
 
 
@@ -92,10 +92,10 @@ def _slide(pointer: str, slide: Slide) -> Iterator[Violation]:
     for at, text in enumerate(slide.bullets):
         yield from _text(f"{pointer}/bullets/{at}", text)
     if slide.chart is not None:
-        yield from _chart(f"{pointer}/chart", slide.chart)
+        yield from judge_chart(f"{pointer}/chart", slide.chart)
 
 
-def _chart(pointer: str, chart: Chart) -> Iterator[Violation]:
+def judge_chart(pointer: str, chart: Chart) -> Iterator[Violation]:
     for at, one in enumerate(chart.series):
         if len(one.values) != len(chart.categories):
             said = f"{len(one.values)} values for {len(chart.categories)} categories"
@@ -115,7 +115,7 @@ def _chart(pointer: str, chart: Chart) -> Iterator[Violation]:
         yield Violation("chart_mismatch", f"{pointer}/series", said, "use a column chart")
 
 
-def _columns(pointer: str, table: Table) -> Iterator[Violation]:
+def judge_columns(pointer: str, table: Table) -> Iterator[Violation]:
     first: dict[str, int] = {}
     for at, name in enumerate(table.columns):
         key = normal(name)

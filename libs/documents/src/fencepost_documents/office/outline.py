@@ -6,7 +6,7 @@ shape; whether the content is right is the gate's to say (`fencepost_documents.g
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -131,3 +131,8 @@ def charts_of(outline: AnyOutline) -> tuple[Chart, ...]:
         case WorkbookOutline():
             found = (sheet.chart for sheet in outline.sheets)
     return tuple(chart for chart in found if chart is not None)
+
+
+def arguments_of(outline: AnyOutline) -> dict[str, Any]:
+    """The outline as a tool's arguments: what isn't there isn't said."""
+    return outline.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
