@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from fencepost_documents.fields import SYNONYMS, canonical, folded, shown
 from fencepost_documents.ir import Frozen, SourceDocument, Unit
 
 FEW: Final = 5
+GROUP: Final = 6  # units that a labelled line may be said of
 SHOWN: Final = 600  # characters of a quotation
 ENOUGH: Final = 0.34  # of the question's weight that a passage must hold to be about it
 NEAR: Final = 0.6  # of the best passage's score
@@ -74,12 +75,12 @@ def answer(
     if not terms:
         terms = _terms(folded(question))
     passages = [(document, index) for document in documents for index in range(len(document.units))]
-    words = [_terms(_said(document, index)) for document, index in passages]
+    asked = _asked(question)
+    words = [_terms(_said(document, index, asked)) for document, index in passages]
     weights = _weights(terms, words)
     whole = sum(weights.values())
     if not whole:
         return Answer(found=False, text=_not_found(documents, language))
-    asked = _asked(question)
     scored = sorted(
         (
             (_score(weights, whole, held, *place, asked), number)
@@ -136,9 +137,13 @@ def _score(
     return round(share, 6)
 
 
-def _said(document: SourceDocument, index: int) -> str:
-    """A passage with what it stands under: a row's headers, the heading above a line."""
+def _said(document: SourceDocument, index: int, asked: Sequence[str]) -> str:
+    """A passage with what it stands under: a row's headers, the heading above a line; of a line that labels
+    what is asked for (`时间：…`) all that it may be said of, back to the line of the same label before it.
+    """
     unit = document.units[index]
+    if not unit.columns and _value(unit, asked):
+        return "\n".join([unit.text, *_group_above(document.units, index, asked)])
     names = " ".join(unit.columns) if unit.columns else ""
     above = ""
     if unit.kind in ("paragraph", "list_item", "slide_text"):
@@ -152,6 +157,13 @@ def _heading_above(units: Sequence[Unit], index: int) -> str:
         if unit.kind in ("heading", "slide_title"):
             return unit.text
     return ""
+
+
+def _group_above(units: Sequence[Unit], index: int, asked: Sequence[str]) -> Iterator[str]:
+    for unit in reversed(units[max(0, index - GROUP) : index]):
+        if _value(unit, asked):
+            return
+        yield unit.text
 
 
 def _asked(question: str) -> list[str]:

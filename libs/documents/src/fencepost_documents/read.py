@@ -30,9 +30,7 @@ from fencepost_documents.ir import SourceDocument
 from fencepost_documents.limits import DEFAULT, MIB, Limits
 
 COMMAND: Final = (sys.executable, "-I", "-B", "-X", "utf8", "-m", "fencepost_documents.child")
-ANSWER_BYTES: Final = (
-    128 * MIB
-)  # all text four bytes a character, and its frame; more isn't our reader's answer
+ANSWER_BYTES: Final = 128 * MIB  # all text, four bytes a character, and its frame; more isn't our reader's
 CHUNK: Final = 256 * 1024
 NAME_SHOWN: Final = 200
 SAID_ON_STDERR: Final = 400  # characters of it that go into a refusal
