@@ -10,6 +10,7 @@ from typing import Any, Final
 from uuid import UUID, uuid4
 
 import pytest
+from fencepost import requests
 from fencepost.aio import AsyncClient
 from fencepost_domain.vocabulary import TERMINAL
 
@@ -59,8 +60,16 @@ class Desk:
     async def decide(self, question: dict[str, Any], **resolution: Any) -> None:
         await self.client.resolve(question["id"], resolution, idempotency_key=str(uuid4()))
 
+    async def verb(self, run_id: str, verb: str) -> None:
+        """cancel, pause or resume."""
+        await self.client.get(requests.run_verb(run_id, verb, str(uuid4())))
+
     def noted(self) -> list[str]:
         return self.log.read_text().split("\n")[:-1] if self.log.exists() else []
+
+    def dies_at(self, place: str) -> None:
+        """The worker kills itself where the graph notes this place, once."""
+        self.log.with_suffix(".kill").write_text(place)
 
     def count(self, node: str) -> int:
         return self.noted().count(node)
@@ -98,3 +107,4 @@ async def at_desk(mesh: Mesh, folder: Path, module: str = "desk") -> AsyncIterat
 def _forget(log: Path) -> None:
     log.unlink(missing_ok=True)
     log.with_suffix(".failed").unlink(missing_ok=True)
+    log.with_suffix(".kill").unlink(missing_ok=True)

@@ -69,13 +69,16 @@ def call(*titles: str, tool: str = "desk.publish", prefix: str = "c") -> AIMessa
 
 async def steps(state: State) -> Any:
     note("steps")
+    note("steps end")
     return {"seen": ["steps"], "plan": Plan("a plan", Mood.CALM)}
 
 
 async def steps_draft(state: State) -> Any:
     note("steps_draft")
     first = await call_tool("desk.write_draft", {"title": "one"})
+    note("steps_draft between")
     second = await call_tool("desk.write_draft", {"title": "two"})
+    note("steps_draft end")
     assert (first.index, second.index) == (0, 1)
     return {"seen": ["steps_draft"]}
 
@@ -93,7 +96,9 @@ async def rounds(state: State) -> Any:
     note("rounds")
     for n in range(5):
         await call_tool("desk.write_draft", {"title": f"draft {n}"})
+        note(f"rounds draft {n}")
         done = await call_tool("desk.publish", {"title": f"draft {n}"})
+        note(f"rounds {n} {done.status}")
         if done.status == "completed":
             return {"messages": [AIMessage(f"published draft {n}")]}
     return {"messages": [AIMessage("nobody liked it")]}
