@@ -15,7 +15,8 @@ from .facts import PresentationFacts
 from .fields import meets, normal
 
 Placed = tuple[str, Table]  # a table and the JSON pointer to it
-_SEPARATORS: Final = re.compile(r"(?<!:)([,，、;；|/／])\s*\1")  # `https://` has none
+_SEPARATORS: Final = re.compile(r"([,，、;；|/／])\s*\1")
+_LINK: Final = re.compile(r"\w+://\S+")
 
 
 def judge_shape(outline: Outline, facts: PresentationFacts) -> Iterator[Violation]:
@@ -155,6 +156,6 @@ def _text(pointer: str, text: str) -> Iterator[Violation]:
         yield Violation("cell_empty", pointer, "nothing is written here", fix)
     elif not any(char.isalnum() for char in line):
         yield Violation("cell_punctuation", pointer, f"only marks: {line[:20]!r}", fix)
-    elif _SEPARATORS.search(line):
+    elif _SEPARATORS.search(_LINK.sub(" ", line)):
         said = f"separators one after another: {line[:60]!r}"
         yield Violation("cell_separators", pointer, said, "leave the empty part out, or fill it")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 REPLACEMENT: Final = "\ufffd"
 # Not characters of XML 1.0 (controls, lone surrogates, U+FFFE, U+FFFF), noncharacters of any plane, and the
@@ -43,3 +44,14 @@ def replaced(text: str) -> int:
 def squeeze(text: str) -> str:
     """For comparing what was asked with what a file holds: cleaned, without any white space."""
     return "".join(clean(text).split())
+
+
+def cleaned(value: Any) -> Any:
+    """A JSON value with all of its texts cleaned: arguments that a gateway would refuse for one character."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return {key: cleaned(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [cleaned(item) for item in value]
+    return value
