@@ -17,6 +17,8 @@ from tests.support.scripted_model import Chunks, text_answer, tool_answer
 Arguments = dict[str, Any] | str | Callable[[dict[str, Any]], "dict[str, Any] | str"]
 ROLES = {"plan": "planner", "compose": "composer", "assess": "assessor", "repair": "repairer"}
 
+DONE: dict[str, Any] = {"verdict": "completed", "reasons": [{"text": "it is all there"}]}
+
 
 @dataclass(slots=True)
 class ScriptedRoles:
@@ -26,7 +28,7 @@ class ScriptedRoles:
     module: Sequence[tuple[str, dict[str, Any]]]
     planner: list[Arguments] = field(default_factory=list)
     composer: list[Arguments] = field(default_factory=list)
-    assessor: list[Arguments] = field(default_factory=lambda: [{"verdict": "completed"}])
+    assessor: list[Arguments] = field(default_factory=lambda: [DONE])
     repairer: list[Arguments] = field(default_factory=list)
     responder: list[Arguments] = field(default_factory=list)
     asked: Counter[str] = field(default_factory=Counter)

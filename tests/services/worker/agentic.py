@@ -38,9 +38,10 @@ def records(count: int, source: str = "a") -> list[dict[str, Any]]:
 PLAN = {
     "objective": "a report of all rows",
     "steps": [
-        {"id": "read", "title": "read the source", "tool": READ},
-        {"id": "make", "title": "make the report", "tool": MAKE, "needs": ["read"]},
+        {"id": "read", "title": "read the source", "tool": READ, "observable": "records"},
+        {"id": "make", "title": "make the report", "tool": MAKE, "needs": ["read"], "observable": "a report"},
     ],
+    "success_criteria": ["the report is made"],
 }
 
 
@@ -48,9 +49,10 @@ def composed(body: dict[str, Any]) -> dict[str, Any]:
     """What a composer that uses everything it was given answers: each record it sees is a row."""
     said = text_of(body)
     if MAKE not in said:
-        return {"arguments": {"what": "all"}}
+        return {"arguments": {"what": "all"}, "used_locators": []}
     seen = dict.fromkeys(re.findall(r"name[^a-z0-9]+([a-z]-\d+)", said))
-    return {"arguments": {"title": "Report", "rows": [{"name": name} for name in seen]}}
+    rows = [{"name": name} for name in seen]
+    return {"arguments": {"title": "Report", "rows": rows}, "used_locators": []}
 
 
 async def planned(bench: Bench, *, risk: Risk = Risk.LOW, count: int = 3, **more: Any) -> ScriptedRoles:

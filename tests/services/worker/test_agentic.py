@@ -77,7 +77,9 @@ async def test_an_action_of_a_plan_waits_for_its_approval(bench: Bench) -> None:
 
 
 async def test_a_no_is_an_observation_and_the_action_is_not_proposed_again(bench: Bench) -> None:
-    roles = await planned(bench, risk=Risk.MEDIUM, assessor=[{"verdict": "continue"}])
+    roles = await planned(
+        bench, risk=Risk.MEDIUM, assessor=[{"verdict": "continue", "reasons": [{"text": "not yet"}]}]
+    )
     async with bench.working():
         run_id = await bench.runs.queued("a report")
         interrupt = await bench.asked(run_id)
@@ -89,7 +91,11 @@ async def test_a_no_is_an_observation_and_the_action_is_not_proposed_again(bench
 
 
 async def test_a_plan_with_faults_is_told_them_and_mended(bench: Bench) -> None:
-    bad = {"objective": "x", "steps": [{"id": "go", "title": "go", "tool": "life.no_such"}]}
+    bad = {
+        "objective": "x",
+        "steps": [{"id": "go", "title": "go", "tool": "life.no_such", "observable": "it went"}],
+        "success_criteria": ["gone"],
+    }
     roles = await planned(bench, planner=[bad, PLAN])
     async with bench.working():
         run_id = await bench.runs.queued("a report")
@@ -98,7 +104,11 @@ async def test_a_plan_with_faults_is_told_them_and_mended(bench: Bench) -> None:
 
 
 async def test_a_plan_that_stays_bad_ends_the_run_before_anything_is_done(bench: Bench) -> None:
-    bad = {"objective": "x", "steps": [{"id": "go", "title": "go", "tool": "life.no_such"}]}
+    bad = {
+        "objective": "x",
+        "steps": [{"id": "go", "title": "go", "tool": "life.no_such", "observable": "it went"}],
+        "success_criteria": ["gone"],
+    }
     await planned(bench, planner=[bad])
     async with bench.working():
         run_id = await bench.runs.queued("a report")
@@ -111,9 +121,13 @@ async def test_branches_that_disagree_end_as_an_unresolved_conflict(bench: Bench
     def compose(body: dict[str, Any]) -> dict[str, Any]:
         said = json.dumps(body)
         total = "one" if "b-1" in said else "two"
-        return {"arguments": {"what": "x", "title": "t"}, "conclusions": {"total": total}}
+        return {
+            "arguments": {"what": "x", "title": "t"},
+            "conclusions": {"total": total},
+            "used_locators": [],
+        }
 
-    await planned(bench, composer=[{"arguments": {"what": "all"}}, compose])
+    await planned(bench, composer=[{"arguments": {"what": "all"}, "used_locators": []}, compose])
     bench.gateway.results[READ] = {"records": [*records(3, "a"), *records(3, "b")]}
     async with bench.working():
         run_id = await bench.runs.queued("a report")

@@ -29,7 +29,7 @@ _PLAN: Final[dict[str, Any]] = {
                 "additionalProperties": False,
                 "required": ["id", "title"],
                 "properties": {
-                    "id": {"type": "string", "minLength": 1, "maxLength": 40},
+                    "id": {"type": "string", "pattern": "^[a-z][a-z0-9_]{0,39}$"},
                     "title": _LINE,
                     "tool": {"type": "string", "minLength": 1, "maxLength": 128},
                     "observable": _LINE,

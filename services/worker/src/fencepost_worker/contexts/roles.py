@@ -33,8 +33,11 @@ def planner(
     tools: Sequence[ToolSpec],
     sources: Sequence[Mapping[str, Any]],
     nonce: str,
+    before: Sequence[Mapping[str, Any]] = (),
 ) -> RoleContext:
-    """sources: {artifact_id, name, kind, units, problems}; only these members are shown."""
+    """sources: {artifact_id, name, kind, units, problems}; only these members are shown. before: what an
+    earlier plan came to, and what was wrong with the last answer.
+    """
     prompt = read_prompt(PRESENT["planner"])
     listed = as_data([{"name": tool.name, "purpose": tool.description[:LONGEST_PURPOSE]} for tool in tools])
     fixed = as_data(contract)
@@ -44,11 +47,14 @@ def planner(
         fencing=rules(nonce),
     )  # fmt: skip
     messages = [Message("system", system), Message("user", about.text), Message("user", inventory)]
+    if before:
+        messages.append(Message("user", fenced(nonce, "before", before)))
     parts = [
         Part("request", "text", about.text),
         Part("contract", str(contract.get("version", "")), fixed),
         Part("tools", "catalog", listed),
         *(Part("source", str(source["artifact_id"]), as_data(_card(source))) for source in sources),
+        *(Part("before", str(place), as_data(one)) for place, one in enumerate(before)),
     ]
     return role_context("planner", prompt, messages, [answer_of(PLAN)], parts)
 

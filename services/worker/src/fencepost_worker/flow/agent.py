@@ -46,7 +46,7 @@ class Offer(Protocol):
     def __call__(self, facts: Facts, *, acted: bool, off: Container[str] = ()) -> tuple[ToolSpec, ...]: ...
 
 
-async def asked_agent(state: State, step: Step, offer: Offer) -> Patch:
+async def asked_agent(state: State, step: Step, offer: Offer, task: Mapping[str, Any] | None = None) -> Patch:
     """What the module's model makes of the request, as a patch with the next node."""
     facts = step.facts
     known = await known_state(facts, state, step)
@@ -54,7 +54,7 @@ async def asked_agent(state: State, step: Step, offer: Offer) -> Patch:
     if facts.ordered is not None:
         refused = order_refused(state)
         return refused or decide_reply(state, ordered_answer(facts.ordered), tools, facts, known)
-    context = model_context(facts, state)
+    context = model_context(facts, state, task)
     prompt = Message("system", system_prompt(context, known.added))
     messages = [prompt, *await step.history(), Message("user", facts.text)]
     messages += _asked_and_answered(state["answers"]) + _exchanges(state["exchanges"])
@@ -218,7 +218,7 @@ def tool_specs(facts: Facts, *, acted: bool, off: Container[str] = ()) -> tuple[
     return (*specs, *control_specs(modules=others, may_hand_over=not (facts.rerouted or acted)))
 
 
-def model_context(facts: Facts, state: State) -> ModelContext:
+def model_context(facts: Facts, state: State, task: Mapping[str, Any] | None = None) -> ModelContext:
     """What the words mean. A zone or currency that was asked for counts from then on."""
     said = {answer["slot"]: answer["value"] for answer in state["answers"] if answer["value"]}
     return ModelContext(
@@ -234,6 +234,7 @@ def model_context(facts: Facts, state: State) -> ModelContext:
             Answered(a["slot"], a["question"], a["value"], a["text"], a["intent_index"])
             for a in state["answers"]
         ),
+        task=task,
     )
 
 

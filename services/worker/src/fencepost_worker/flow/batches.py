@@ -74,5 +74,6 @@ def _by_source(done: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Any]]]
 def _without_records(one: Mapping[str, Any]) -> dict[str, Any]:
     result = one["result"]
     if isinstance(result, Mapping) and isinstance(result.get("records"), list):
-        result = {**{k: v for k, v in result.items() if k != "records"}, "records": len(result["records"])}
+        rest = {name: value for name, value in result.items() if name not in ("records", "units")}
+        result = {**rest, "records": len(result["records"])}
     return {**one, "result": result}

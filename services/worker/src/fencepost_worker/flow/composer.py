@@ -16,12 +16,11 @@ from fencepost_worker.flow import plan as plans
 from fencepost_worker.flow.agent import model_context
 from fencepost_worker.flow.joining import arguments_of, conflicts_of
 from fencepost_worker.flow.planner import advanced
-from fencepost_worker.flow.role_context import composer_task, messages_of
+from fencepost_worker.flow.role_context import for_composer
 from fencepost_worker.flow.roles import RoleFailed, ask
 from fencepost_worker.flow.siblings import Stopped
 from fencepost_worker.flow.state import Patch, State, fail
 from fencepost_worker.flow.step import Step
-from fencepost_worker.models.role_tools import COMPOSE_SPEC
 
 OK: Final = "ok"
 FAILED: Final = "failed"
@@ -55,8 +54,7 @@ async def _composed(state: State, step: Step, chosen: Mapping[str, Any]) -> dict
     facts = step.facts
     tool = facts.catalog.tool(chosen["tool"]) if facts.catalog is not None and chosen["tool"] else None
     about = model_context(facts, {**state, "answers": [], "actions": []})
-    task = composer_task(state, facts, chosen, tool)
-    return await ask(step, "composer", about, messages_of("composer", about, task), COMPOSE_SPEC, task)
+    return await ask(step, for_composer(state, facts, about, chosen, tool))
 
 
 def needed(chosen: Mapping[str, Any], branches: int) -> int:

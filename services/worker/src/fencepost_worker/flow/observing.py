@@ -12,12 +12,11 @@ from fencepost_domain.vocabulary import Ev, Reason
 from fencepost_worker.flow import plan as plans
 from fencepost_worker.flow.agent import model_context
 from fencepost_worker.flow.planner import advanced
-from fencepost_worker.flow.role_context import assessor_task, messages_of
+from fencepost_worker.flow.role_context import for_assessor
 from fencepost_worker.flow.roles import RoleFailed, ask
 from fencepost_worker.flow.state import DONE, FAILED, REJECTED, Patch, State, fail
 from fencepost_worker.flow.step import Step
 from fencepost_worker.flow.wording import done_text
-from fencepost_worker.models.role_tools import ASSESS_SPEC
 
 STAGNANT: Final = 2  # looks in a row at which nothing of the plan had moved
 _MOVES: Final = {DONE: "done", FAILED: "failed", REJECTED: "rejected"}
@@ -90,8 +89,7 @@ async def assessor(state: State, step: Step) -> Patch:
         return {**fail(Reason.NO_PROGRESS, "plan_stagnant", mark), "progress": looks}
     try:
         about = model_context(step.facts, {**state, "answers": []})
-        task = assessor_task(state)
-        said = await ask(step, "assessor", about, messages_of("assessor", about, task), ASSESS_SPEC, task)
+        said = await ask(step, for_assessor(state, step.facts, about))
     except RoleFailed as failed:
         return {**failed.failure, "progress": looks}
     return {**_verdict(state, step, said), "progress": looks, "spent": {"assessments": 1}}
@@ -102,7 +100,7 @@ def _verdict(state: State, step: Step, said: Mapping[str, Any]) -> Patch:
     plan = state["plan"]
     bad = plans.in_status(plan, plans.FAILED)
     waiting = plans.next_step(plan)
-    reasons = "; ".join(str(one) for one in said.get("reasons", ()))[:300]
+    reasons = "; ".join(str(one["text"]) for one in said["reasons"])[:300]
     if said["verdict"] == "blocked":
         why = f"{bad[0]['title']}: {bad[0]['detail']}" if bad else reasons
         return fail(Reason.REQUIRED_TASK_FAILED, "blocked", why)

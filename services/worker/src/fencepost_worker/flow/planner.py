@@ -11,12 +11,11 @@ from fencepost_worker.flow.agent import model_context
 from fencepost_worker.flow.batches import batches_for
 from fencepost_worker.flow.contracts import BRANCHES
 from fencepost_worker.flow.plan import DONE, FAILED, PENDING, REJECTED, Plan
-from fencepost_worker.flow.role_context import planner_messages, planner_task
+from fencepost_worker.flow.role_context import for_planner
 from fencepost_worker.flow.roles import RoleFailed, ask
 from fencepost_worker.flow.state import REJECTED as SAID_NO
 from fencepost_worker.flow.state import Patch, State, fail
 from fencepost_worker.flow.step import Step
-from fencepost_worker.models.role_tools import PLAN_SPEC
 
 TRIES: Final = 2  # plans whose faults were told
 
@@ -29,12 +28,10 @@ async def planner(state: State, step: Step) -> Patch:
         return fail(Reason.NO_PROGRESS, "plans")
     closed = [a["tool"] for a in state["actions"] if a["status"] == SAID_NO]
     about = model_context(facts, state)
-    task = planner_task(state, facts, closed)
     wrong: list[str] = []
     for _ in range(TRIES):
-        given = {**task, "faults": wrong}
         try:
-            said = await ask(step, "planner", about, planner_messages(about, given), PLAN_SPEC, given)
+            said = await ask(step, for_planner(state, facts, about, closed, wrong))
         except RoleFailed as failed:
             return failed.failure
         made = plans.new_plan(said, revision, state["contract"].get("hard_requirements", ()), before)

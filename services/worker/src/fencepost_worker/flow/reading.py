@@ -59,9 +59,13 @@ def offered(facts: Facts, *, acted: bool, off: Container[str] = ()) -> tuple[Too
 
 async def module_agent(state: State, step: Step) -> Patch:
     """As in 1.0.0, and the mode: one planned tool among the chosen ones makes it `agentic`."""
-    patch = await asked_agent(state, step, offered)
+    task = {"contract": dict(state["contract"]), "attachments": list(step.facts.attachments)}
+    is_ordered = step.facts.ordered is not None  # one call, as it was ordered: nothing is planned
+    patch = await asked_agent(state, step, tool_specs if is_ordered else offered, task)
     if patch["route"] != "arguments_gate":
         return patch
+    if is_ordered:
+        return {**patch, "mode": "single_action"}
     catalog = step.facts.catalog
     if catalog is not None and any(is_planned(catalog.tool(call["name"])) for call in patch["calls"]):
         return {**patch, "route": "planner", "mode": "agentic"}

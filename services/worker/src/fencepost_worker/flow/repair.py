@@ -13,13 +13,12 @@ from fencepost_domain.vocabulary import Reason
 from fencepost_worker.flow import gate_table
 from fencepost_worker.flow import gates as told
 from fencepost_worker.flow.agent import model_context
-from fencepost_worker.flow.role_context import messages_of
+from fencepost_worker.flow.role_context import for_repairer, for_responder
 from fencepost_worker.flow.roles import RoleFailed, ask
 from fencepost_worker.flow.state import UNSETTLED, Patch, State, fail
 from fencepost_worker.flow.step import Step
 from fencepost_worker.models.guard import check_calls
 from fencepost_worker.models.port import Call, ToolSpec
-from fencepost_worker.models.role_tools import REPAIR_SPEC, RESPOND_SPEC
 
 SCHEMA_REWRITES: Final = 2  # of one call that doesn't fit its schema
 SCHEMA: Final = "schema"
@@ -110,14 +109,8 @@ def _number(text: str, kind: str) -> Any:
 
 
 async def _asked(state: State, step: Step, call: Mapping[str, Any], tool: Tool | None) -> dict[str, Any]:
-    task = {
-        "tool": {"name": call["name"], "schema": tool.input_schema if tool is not None else {}},
-        "arguments": call["arguments"],
-        "violations": list(state["violations"]),
-        "contract": dict(state["contract"]),
-    }
     about = model_context(step.facts, {**state, "answers": []})
-    said = await ask(step, "repairer", about, messages_of("repairer", about, task), REPAIR_SPEC, task)
+    said = await ask(step, for_repairer(state, step.facts, about, call, tool))
     return {**call, "arguments": dict(said["arguments"])}
 
 
@@ -125,17 +118,9 @@ async def revise_response(state: State, step: Step) -> Patch:
     """The answer with its violations mended, once; the gate judges it again."""
     gate = gate_table.RESPONSE
     used = state["gate_rewrites"].get(gate.name, 0)
-    task = {
-        "text": state["reply"].get("text", ""),
-        "violations": list(state["violations"]),
-        "contract": dict(state["contract"]),
-    }
     about = model_context(step.facts, {**state, "answers": [], "actions": []})
-    messages = messages_of("responder", about, task)
     try:
-        said = await ask(
-            step, "responder", about, messages, RESPOND_SPEC, task, message_id=state["message_id"]
-        )
+        said = await ask(step, for_responder(state, step.facts, about), message_id=state["message_id"])
     except RoleFailed as failed:
         return failed.failure
     reply = {**state["reply"], "text": said["text"]}

@@ -4,18 +4,19 @@ answer isn't one. The answer's arguments are data; what they mean is the node's 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from fencepost_domain.budget import BudgetExhausted
 from fencepost_domain.vocabulary import Reason
 
+from fencepost_worker.flow.role_context import Given
 from fencepost_worker.flow.state import Patch, fail
 from fencepost_worker.flow.step import Step
 from fencepost_worker.models.guard import Refusal, check_calls
 from fencepost_worker.models.pairing import paired
-from fencepost_worker.models.port import Answer, Call, Message, ModelContext, ModelFailed, ToolSpec
+from fencepost_worker.models.port import Answer, Call, Message, ModelFailed, ToolSpec
 
 TRIES: Final = 2  # a role's answer that isn't one is asked for once more, with what was wrong
 
@@ -28,22 +29,14 @@ class RoleFailed(Exception):
         super().__init__(str(failure))
 
 
-async def ask(
-    step: Step,
-    role: str,
-    about: ModelContext,
-    messages: Sequence[Message],
-    tool: ToolSpec,
-    task: Mapping[str, Any],
-    *,
-    message_id: str = "",
-) -> dict[str, Any]:
+async def ask(step: Step, given: Given, *, message_id: str = "") -> dict[str, Any]:
     """The arguments of the role's one call, valid by the tool's schema.
 
     Raises RoleFailed (no usable answer, budget used up), ModelFailed that may be tried again, FenceLost.
     """
-    context = replace(about, task=task)
-    said: list[Message] = list(messages)
+    role, (tool,) = given.context.role, given.context.tools
+    context = replace(given.about, task=given.task)
+    said: list[Message] = list(given.context.messages)
     for remaining in reversed(range(TRIES)):
         try:
             answer = await step.ask_role(role, context, paired(said), (tool,), message_id)

@@ -17,6 +17,7 @@ from fencepost_intents.words import is_zh
 
 from fencepost_worker.models.control import ASK, HAND_OVER, RESPOND
 from fencepost_worker.models.offline_arguments import arguments_for
+from fencepost_worker.models.offline_roles import ASK_DOCUMENT, role_answer, wanted_tools
 from fencepost_worker.models.port import (
     CallDelta,
     FinishDelta,
@@ -28,6 +29,7 @@ from fencepost_worker.models.port import (
 )
 
 NAME: Final = "offline-rules-1"
+FILES_HOME: Final = "work"  # the module that reads and makes files
 CHUNK: Final = 12  # characters of arguments in one delta: small, so that assembling is always on the path
 
 # intent -> the tool that does it; a module that hasn't the tool can't do it.
@@ -94,8 +96,7 @@ class OfflineModel:
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelDelta]:
         written = 0
-        refused = not_one_reminder(request)
-        intentions = [refused] if refused is not None else decide(request.context, request.tools)
+        intentions = intentions_of(request)
         for index, intention in enumerate(intentions):
             text = json.dumps(intention.arguments, ensure_ascii=False)
             written += len(text)
@@ -107,6 +108,32 @@ class OfflineModel:
 
     async def close(self) -> None:
         """Holds nothing."""
+
+
+def intentions_of(request: ModelRequest) -> list[Intention]:
+    """What it calls, in whatever role it is asked."""
+    told = role_answer(request)
+    if told is not None:
+        return [Intention(*told)]
+    refused = not_one_reminder(request)
+    if refused is not None:
+        return [refused]
+    return from_sources(request.context, request.tools) or decide(request.context, request.tools)
+
+
+def from_sources(context: ModelContext, tools: tuple[ToolSpec, ...]) -> list[Intention]:
+    """Files the words ask for, and questions about what is attached; nothing where neither is asked."""
+    task = context.task or {}
+    known = [tool.name for tool in tools]
+    makers = wanted_tools(task, known)
+    if makers:
+        return [Intention(maker, {}) for maker in makers]
+    if task.get("contract", {}).get("file_kinds") and HAND_OVER in known and context.module != FILES_HOME:
+        return [Intention(HAND_OVER, {"module": FILES_HOME})] if FILES_HOME in context.modules else []
+    if task.get("attachments") and ASK_DOCUMENT in known:
+        documents = list(task["attachments"])
+        return [Intention(ASK_DOCUMENT, {"documents": documents, "question": context.text})]
+    return []
 
 
 def decide(context: ModelContext, tools: tuple[ToolSpec, ...]) -> list[Intention]:
