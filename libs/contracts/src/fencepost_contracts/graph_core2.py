@@ -227,14 +227,14 @@ CORE_2: Final = GraphDefinition(
         ),
         "artifact_gate": _pure(
             ("router", "response_gate", "finalize"),
-            (*_PLAN, "actions", "mode", "gate_rewrites", "failure", "reply", "evidence"),
+            (*_PLAN, "actions", "mode", "gate_rewrites", "failure", "reply"),
             ("reports", "gate_rewrites", "plan", "violations", "failure", "reply"),
             ("quality_failed",),
             ("gate.judged", "plan.advanced"),
         ),
         "response_gate": _pure(
             ("revise_response", "finalize"),
-            ("reply", "gate_rewrites", "failure", "contract", "mode"),
+            ("reply", "gate_rewrites", "failure", "contract", "mode", "actions"),
             ("reply", "reports", "violations", "failure"),
             ("quality_failed",),
             ("gate.judged",),

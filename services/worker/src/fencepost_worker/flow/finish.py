@@ -42,7 +42,11 @@ def without_repeats(text: str) -> str:
 
 async def finalize(state: State, step: Step) -> Patch:
     """The proposal of an ending: a pure function of the state. Only the worker's record makes it true."""
-    standing = standing_of(state)
+    return proposed(state, step, standing_of(state))
+
+
+def proposed(state: State, step: Step, standing: Standing) -> Patch:
+    """What a run that stands so proposes."""
     ending = decide_termination(standing)
     message, explanation = final_text(ending, state, step.facts.locale, step.facts.currency)
     return {

@@ -50,6 +50,11 @@ async def note(
     return {"reports": {f"{result.gate}:{place}:{rewrites}": report}}
 
 
+def proving(report: Patch, subject: str, proven: Mapping[str, bool]) -> dict[str, Any]:
+    """The report with what it proves of which thing, for the contract's acceptance."""
+    return {name: {**one, "proves": dict(proven), "of": subject} for name, one in report["reports"].items()}
+
+
 def _said(result: GateResult, subject: str, rewrites: int) -> dict[str, Any]:
     return {
         "gate": result.gate,

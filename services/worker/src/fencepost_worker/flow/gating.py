@@ -21,7 +21,7 @@ from fencepost_worker.flow import plan as plans
 from fencepost_worker.flow.actions import action_limit
 from fencepost_worker.flow.agent import POLICY_CODES, exchange, tool_specs
 from fencepost_worker.flow.ending_words import answer_text
-from fencepost_worker.flow.finish import LONGEST_ANSWER, without_repeats
+from fencepost_worker.flow.finish import LONGEST_ANSWER
 from fencepost_worker.flow.gates import Gate
 from fencepost_worker.flow.observing import fingerprint, step_failed, step_moved
 from fencepost_worker.flow.state import DONE, PROPOSED, REJECTED, Patch, State, fail
@@ -128,8 +128,7 @@ async def _repeated(state: State, step: Step, calls: Sequence[Call]) -> Patch | 
 async def _judge_arguments(state: State, step: Step, gate: Gate, call: Call) -> Patch:
     """The gate's report; with what follows when it failed."""
     used = state["gate_rewrites"].get(gate.name, 0)
-    facts = {"contract": state["contract"], "locale": step.facts.locale, **_sources(state)}
-    result = run_judge(gate.name, lambda: gate.judge(call.arguments, facts))
+    result = run_judge(gate.name, partial(gate.judge, call.arguments, _facts(state, step)))
     patch = await told.note(step, result, call.id, rewrites=used, subject=call.name)
     if result.passed:
         return patch
@@ -139,41 +138,43 @@ async def _judge_arguments(state: State, step: Step, gate: Gate, call: Call) -> 
     return {**patch, "route": "repairer", "violations": violations}
 
 
-def _sources(state: State) -> dict[str, Any]:
-    """What the run's own readings found: records and coverage, for gates that compare with them."""
-    results = [
-        a["result"] for a in state["actions"] if a["status"] == DONE and isinstance(a.get("result"), dict)
-    ]
-    records = [record for result in results for record in result.get("records") or ()]
-    coverages = [result["coverage"] for result in results if result.get("coverage")]
-    fields = list(dict.fromkeys(name for result in results for name in result.get("fields") or ()))
-    return {"records": records, "coverages": coverages, "fields": fields}
+def _facts(state: State, step: Step) -> dict[str, Any]:
+    """What a gate may know: the contract, the user's words, and what this run read."""
+    results = [a["result"] for a in state["actions"] if a["status"] == DONE]
+    readings = gate_table.Readings.of([one for one in results if isinstance(one, Mapping)])
+    return {"contract": state["contract"], "request": step.facts.text, "readings": readings}
 
 
 async def artifact_gate(state: State, step: Step) -> Patch:
     """What was made against what was asked for, from the stored results; then the answer is worded from
     them."""
     reply = {**state["reply"], "text": answer_text(state, step.facts.locale)}
-    facts = {"contract": state["contract"], "full_coverage": bool(state["contract"].get("full_coverage"))}
     reports: dict[str, Any] = {}
     gate = gate_table.ARTIFACTS
     for action in made(state):
+        if action["tool"] not in gate_table.KIND_OF or action["tool"] == gate_table.DRAFT:
+            continue  # a draft is its arguments, which their own gate has judged
         used = state["gate_rewrites"].get(gate.name, 0)
-        arguments = {**facts, "tool": action["tool"], "arguments": action["arguments"], **_sources(state)}
-        result = run_judge(gate.name, partial(gate.judge, action["result"], arguments))
-        place = f"{action['index']}"
-        reports |= (await told.note(step, result, place, rewrites=used, subject=action["tool"]))["reports"]
+        facts = {**_facts(state, step), "tool": action["tool"], "arguments": action["arguments"]}
+        result = run_judge(gate.name, partial(gate.judge, action["result"], facts))
+        report = await told.note(step, result, str(action["index"]), rewrites=used, subject=action["tool"])
+        proven = gate_table.proofs(result, state["contract"])
+        reports |= told.proving(report, delivered_id(action), proven)
         if result.passed:
             continue
         violations = [{**one, "gate": gate.name} for one in told.failed_by(result)]
         if state["mode"] == AGENTIC and not state["failure"] and _may_try_again(state, step, action, used):
             return {"reports": reports, **await _again(state, step, action, violations, used)}
-        return {
-            "reports": reports,
-            "reply": reply,
-            **fail(Reason.QUALITY_FAILED, gate.code, told.codes(violations)),
-        }
+        failed = fail(Reason.QUALITY_FAILED, gate.code, told.codes(violations))
+        return {"reports": reports, "reply": reply, **failed}
     return {"route": "response_gate", "reports": reports, "reply": reply}
+
+
+def delivered_id(action: Mapping[str, Any]) -> str:
+    """What an action made, by its artifact's id; else by its place in the run."""
+    result = action.get("result")
+    named = result.get("artifact_id") if isinstance(result, Mapping) else None
+    return str(named or f"action_{action['index']}")
 
 
 def made(state: State) -> list[dict[str, Any]]:
@@ -208,16 +209,17 @@ async def response_gate(state: State, step: Step) -> Patch:
     """Exact repeats are removed by code; what else is wrong is revised, then the run fails closed."""
     gate = gate_table.RESPONSE
     used = state["gate_rewrites"].get(gate.name, 0)
-    text = without_repeats(state["reply"].get("text", ""))[:LONGEST_ANSWER]
-    facts = {"contract": state["contract"], "locale": step.facts.locale, "mode": state["mode"]}
-    result = run_judge(gate.name, lambda: gate.judge(text, facts))
+    text = gate_table.without_repeats(state["reply"].get("text", ""))[:LONGEST_ANSWER]
+    result = run_judge(gate.name, partial(gate.judge, text, _facts(state, step)))
     # An answer that is as good as most is no event: it would cost every run a statement.
     is_told = not result.passed or used > 0 or state["mode"] == AGENTIC
     patch = await told.note(step, result, "response", rewrites=used, subject="response", told=is_told)
     patch["reply"] = {**state["reply"], "text": text}
-    if result.passed or state["failure"]:
+    # Words made of results say each result; what is alike in them is reported, and nobody's to take out.
+    is_models = state["mode"] == "direct" or not text
+    if result.passed or state["failure"] or not is_models:
         return {**patch, "route": "finalize"}
     violations = [{**one, "gate": gate.name} for one in told.failed_by(result)]
     if used < gate.rewrites and text:
         return {**patch, "route": "revise_response", "violations": violations}
-    return {**patch, **fail(Reason.QUALITY_FAILED, gate.code, told.codes(violations) or "no text")}
+    return {**patch, **fail(Reason.QUALITY_FAILED, gate.code, told.codes(violations))}

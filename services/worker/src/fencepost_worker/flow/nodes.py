@@ -19,6 +19,7 @@ from fencepost_worker.flow import (
     planner,
     reading,
     repair,
+    standing,
 )
 from fencepost_worker.flow.step import NodeFunction
 
@@ -59,7 +60,7 @@ CORE_2_NODES: Final[Mapping[str, NodeFunction]] = {
     "artifact_gate": gating.artifact_gate,
     "response_gate": gating.response_gate,
     "revise_response": repair.revise_response,
-    "finalize": finish.finalize,
+    "finalize": standing.finalize,
 }
 # What this release serves; a run that is bound for the first time gets the first of them.
 DEFINITIONS: Final = (CORE_2, CORE)

@@ -50,7 +50,7 @@ async def observe(state: State, step: Step) -> Patch:
 
 def is_made(result: Any) -> bool:
     """Does a result stand for a file, whose gate has to look at it?"""
-    return isinstance(result, Mapping) and ("quality_report" in result or "artifacts" in result)
+    return isinstance(result, Mapping) and ("quality_report" in result or "inspection" in result)
 
 
 def _evidence(action: Mapping[str, Any]) -> dict[str, Any]:
