@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from .clean import replaced
+from .clean import clean_line, replaced
 from .outline import AnyOutline, charts_of, tables_of
 
 
@@ -43,7 +43,9 @@ def report_on(outline: AnyOutline, kind: str, *, pages: int, fonts: Sequence[str
         charts=len(charts_of(outline)),
         rows=len(rows),
         cited=cited,
-        fields=tuple(dict.fromkeys(name for table in tables_of(outline) for name in table.columns)),
+        fields=tuple(
+            dict.fromkeys(clean_line(name) for table in tables_of(outline) for name in table.columns)
+        ),
         sources=outline.sources,
         coverage_ratio=cited / len(rows) if rows else 1.0,
         replaced=_replaced(outline),
