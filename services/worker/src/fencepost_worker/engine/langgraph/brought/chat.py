@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Callable, Sequence
+from contextvars import Context, copy_context
 from typing import Any
 
 from fencepost.graphs import HOST, NotInARun
@@ -57,8 +57,8 @@ class LedgerChatModel(BaseChatModel):
             raise NotInARun("chat_model")
         # Paired whatever the graph's routes left open: a strict provider would refuse the thread for ever.
         sent = paired(to_port(messages))
-        key, answer = await host.ask_model(sent, self._specs(host))
-        return ChatResult(generations=[ChatGeneration(message=_message(key, answer))])
+        name, answer = await host.ask_model(sent, self._specs(host))
+        return ChatResult(generations=[ChatGeneration(message=_message(name, answer))])
 
     def _generate(
         self,
@@ -74,8 +74,6 @@ class LedgerChatModel(BaseChatModel):
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            from contextvars import copy_context
-
             context = copy_context()
             done = asyncio.run_coroutine_threadsafe(_within(context, self._agenerate(messages)), host.loop)
             return done.result()
@@ -93,15 +91,14 @@ class LedgerChatModel(BaseChatModel):
         return (*mine, *(spec for spec in others if spec.name not in known))
 
 
-async def _within(context: Any, work: Any) -> ChatResult:
+async def _within(context: Context, work: Any) -> ChatResult:
     """Await under a thread's context: the node, its place and its run are found there."""
     result: ChatResult = await asyncio.create_task(work, context=context)
     return result
 
 
-def _message(key: str, answer: Answer) -> AIMessage:
+def _message(name: str, answer: Answer) -> AIMessage:
     """With ids of our own: a provider may use the same in every answer, and answers are paired by them."""
-    name = hashlib.sha256(key.encode()).hexdigest()[:16]
     said = [answer.text, *(str(c.arguments.get("text", "")) for c in answer.calls if c.name == RESPOND)]
     said += [str(c.arguments.get("question", "")) for c in answer.calls if c.name == ASK]
     calls = [c for c in answer.calls if c.name not in (RESPOND, ASK)]

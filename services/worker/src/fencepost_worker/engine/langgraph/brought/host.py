@@ -7,6 +7,7 @@ a node that runs again from its first line asks for the same.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -130,7 +131,10 @@ class RunHost:
     # ── models ──────────────────────────────────────────────────────────────────────────────────────
 
     async def ask_model(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> tuple[str, Answer]:
-        """The key of the call, and its answer. Raises ModelFailed, which a node may handle."""
+        """A name for the answer, and it. Raises ModelFailed, which a node may handle.
+
+        The name is made of what was asked and where, not of the run: a fork asks the same under it.
+        """
         info = self._info("chat_model")
         node = info.checkpoint_ns.rsplit("|", 1)[-1].partition(":")[0]
         n = self._next(info, "model")
@@ -141,7 +145,9 @@ class RunHost:
             raise
         except Exception as error:
             self.leave(error)
-        return key, answer
+        asked = [(m.role, m.text, [c.id for c in m.calls], m.call_id) for m in messages]
+        name = json.dumps([node, n, asked], ensure_ascii=True)
+        return hashlib.sha256(name.encode()).hexdigest()[:16], answer
 
     def _context(self) -> ModelContext:
         facts = self.facts
