@@ -258,9 +258,26 @@ def test_a_stored_judgement_is_replayed_from_its_json() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["", "  ", "a/b.pptx", "..\\b.pptx", ".hidden.pptx", "a\r\nSet-Cookie: x.pptx", "con.pptx", "LPT1", "a:b.pptx",
-     "x" * 256, "名" * 86, "a\u202eb.pptx", "a\u200bb.pptx", "a\ud800.pptx", "a..b.pptx", "a.pptx ", "~a.pptx"],
-)  # fmt: skip
+    [
+        "",
+        "  ",
+        "a/b.pptx",
+        "..\\b.pptx",
+        ".hidden.pptx",
+        "a\r\nSet-Cookie: x.pptx",
+        "con.pptx",
+        "LPT1",
+        "a:b.pptx",
+        "x" * 256,
+        "名" * 86,
+        "a\u202eb.pptx",
+        "a\u200bb.pptx",
+        "a\ud800.pptx",
+        "a..b.pptx",
+        "a.pptx ",
+        "~a.pptx",
+    ],
+)
 def test_names_that_lead_elsewhere_or_hide(name: str) -> None:
     assert unsafe(name)
 
