@@ -221,6 +221,17 @@ async def start(client: httpx.AsyncClient, *attachments: str) -> str:
     return str(made.json()["id"])
 
 
+async def test_a_type_that_says_nothing_gives_way_to_the_names_suffix(served: Served) -> None:
+    """Windows with Excel calls a CSV `application/vnd.ms-excel`; a slim machine knows no .docx."""
+    client = served.as_()
+    table = await send(client, "日期,金额\n".encode("gb18030"), "账.csv", "application/vnd.ms-excel")
+    assert table.json()["media_type"] == "text/csv"
+    word = await send(client, b"PK\x03\x04rest", "报告.docx", "application/octet-stream")
+    assert word.json()["media_type"].endswith("wordprocessingml.document")
+    pretended = await send(client, b"MZ\x90", "报告.docx", "application/octet-stream")
+    assert code(pretended) == "invalid_request" and "artifact_type_mismatch" in pretended.text
+
+
 async def test_a_run_starts_from_ones_own_files_alone(served: Served, lives: Lives) -> None:
     client = served.as_()
     artifact = (await send(client)).json()

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from fencepost_domain.artifact import LONGEST_BYTES, LONGEST_NAME, NAMELESS, contradicts, safe_name
+from fencepost_domain.artifact import (
+    LONGEST_BYTES,
+    LONGEST_NAME,
+    MEDIA_TYPES,
+    NAMELESS,
+    contradicts,
+    media_type_of,
+    safe_name,
+    understood_type,
+)
 
 NAMES = [
     ("报告-三月.pptx", "报告-三月.pptx"),
@@ -62,3 +71,26 @@ def test_a_long_name_is_cut_before_its_suffix(given: str) -> None:
 )  # fmt: skip
 def test_bytes_that_begin_as_something_else_are_told(media_type: str, start: bytes, wrong: bool) -> None:
     assert contradicts(media_type, start) is wrong
+
+
+@pytest.mark.parametrize(
+    ("claimed", "name", "meant"),
+    [
+        ("application/vnd.ms-excel", "账.csv", "text/csv"), ("", "a.MD", "text/markdown"),
+        ("application/octet-stream", "报告.docx", media_type_of("x.docx")),
+        ("application/vnd.ms-word.document.macroEnabled.12", "a.docm", media_type_of("x.docx")),
+        ("text/csv; charset=gbk", "a.pdf", "text/csv"), ("application/pdf", "a.csv", "application/pdf"),
+        ("application/octet-stream", "a.exe", "application/octet-stream"),
+        ("application/zip", "zip", "application/zip"), ("text/html", "a.txt", "text/html"),
+    ],
+)  # fmt: skip
+def test_a_vague_type_gives_way_to_the_suffix_and_a_clear_one_does_not(
+    claimed: str, name: str, meant: str
+) -> None:
+    assert understood_type(claimed, name) == meant
+
+
+def test_every_suffix_has_a_type_that_is_taken() -> None:
+    names = ["a.txt", "a.csv", "a.md", "a.pdf", "a.docx", "a.xlsx", "a.pptx", "a.XLSM", "a.jpeg", "a.json"]
+    assert {media_type_of(name) for name in names} <= set(MEDIA_TYPES)
+    assert media_type_of("a.exe") is None and media_type_of("docx") is None

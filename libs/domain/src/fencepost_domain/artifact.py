@@ -60,6 +60,29 @@ MEDIA_TYPES: Final[Mapping[str, tuple[bytes, ...] | None]] = {
     "image/gif": (b"GIF87a", b"GIF89a"),
     "image/webp": (b"RIFF",),
 }
+_WORD: Final = _OFFICE + "wordprocessingml.document"
+_SHEET: Final = _OFFICE + "spreadsheetml.sheet"
+_DECK: Final = _OFFICE + "presentationml.presentation"
+_SUFFIXES: Final[Mapping[str, str]] = {
+    "txt": "text/plain", "log": "text/plain", "csv": "text/csv", "tsv": "text/csv", "md": "text/markdown",
+    "markdown": "text/markdown", "json": "application/json", "pdf": "application/pdf",
+    "docx": _WORD, "docm": _WORD, "dotx": _WORD, "xlsx": _SHEET, "xlsm": _SHEET, "xltx": _SHEET,
+    "pptx": _DECK, "pptm": _DECK, "ppsx": _DECK, "potx": _DECK,
+    "png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp",
+}  # fmt: skip
+# What clients say when they don't know; Windows with Excel calls a CSV `application/vnd.ms-excel`.
+_VAGUE: Final = frozenset(
+    {
+        "",
+        "application/octet-stream", "binary/octet-stream",
+        "application/zip", "application/x-zip-compressed", "application/x-pdf",
+        "application/vnd.ms-excel", "application/csv", "application/x-csv", "text/x-csv", "text/x-markdown",
+        "text/comma-separated-values", "text/tab-separated-values",
+        "application/vnd.ms-word.document.macroenabled.12",
+        "application/vnd.ms-excel.sheet.macroenabled.12",
+        "application/vnd.ms-powerpoint.presentation.macroenabled.12",
+    }
+)  # fmt: skip
 _BINARY: Final = (
     *_ZIP,
     b"%PDF-",
@@ -70,6 +93,17 @@ _BINARY: Final = (
     b"MZ",
     b"\xca\xfe\xba\xbe",
 )
+
+
+def media_type_of(name: str) -> str | None:
+    """The type of files with this name's suffix; None for a suffix that isn't known."""
+    return _SUFFIXES.get(name.rpartition(".")[2].lower()) if "." in name else None
+
+
+def understood_type(claimed: str, name: str) -> str:
+    """The type meant: a vague claim gives way to the name's suffix, any other stands to be judged."""
+    plain = claimed.partition(";")[0].strip().lower()
+    return media_type_of(name) or plain if plain in _VAGUE else plain
 
 
 def safe_name(given: str) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import mimetypes
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from fencepost.client import Client, is_settled
+from fencepost_domain.artifact import media_type_of
 from fencepost_runtime.system import SystemIds
 
 from fencepost_cli import render
@@ -62,7 +62,7 @@ def upload_all(client: Client, paths: list[Path], key: str) -> list[str]:
             content = path.read_bytes()
         except OSError as error:
             raise fail(f"--attach {path}: {error.strerror}", Exit.USAGE) from None
-        kind = mimetypes.guess_type(path.name)[0] or "text/plain"
+        kind = media_type_of(path.name) or "text/plain"
         made = client.upload(path.name, content, kind, idempotency_key=f"{key[:240]}.{place}")
         ids.append(str(made["id"]))
     return ids

@@ -12,7 +12,7 @@ from uuid import UUID
 from fastapi import APIRouter, Request
 from fencepost_contracts.http import CANONICAL_UUID
 from fencepost_contracts.http_artifacts import ArtifactView
-from fencepost_domain.artifact import Lost
+from fencepost_domain.artifact import Lost, understood_type
 from fencepost_domain.errors import Invalid
 from fencepost_runtime.artifacts import ArtifactMissing, key_of
 from fencepost_runtime.logging import get_logger
@@ -143,7 +143,7 @@ async def _upload(request: Request) -> Upload:
         file = form.get("file")
         if not isinstance(file, UploadFile):
             raise Invalid("/file", "send the content as a part with a filename", "missing")
-        media_type = (file.content_type or "").partition(";")[0].strip().lower()
+        media_type = understood_type(file.content_type or "", file.filename or "")
         data = await file.read()
         return Upload(file.filename or "", media_type, data, _replaces(form.get("replaces")))
     finally:
