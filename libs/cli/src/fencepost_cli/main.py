@@ -41,6 +41,7 @@ COMMANDS: Final[dict[str, str]] = {
     "contract": "fencepost_cli.commands.contract:contract",
     "state": "fencepost_cli.commands.state:state",
     "intent": "fencepost_cli.commands.intent:intent",
+    "recover": "fencepost_cli.commands.recover:recover",
     "migrate": "fencepost_cli.commands.ops:migrate",
     "token": "fencepost_cli.commands.ops:token",
 }

@@ -122,7 +122,7 @@ class RunUnserved(Payload):
 class RunRepaired(Payload):
     """An operator's repair: what was done and why; the run's status before (`was`) and after (`to`)."""
 
-    verb: Literal["release_lease", "requeue", "expire_approval"]
+    verb: Literal["release_lease", "requeue", "expire_approval", "recover"]
     reason: str
     was: RunStatus
     to: RunStatus

@@ -60,6 +60,7 @@ class Approval:
     expires_at: datetime
     resolution: Mapping[str, Any] | None
     resolved_by: str | None
+    resolved_at: datetime | None = None
 
     def decision_on(self, index: int) -> Mapping[str, Any] | None:
         """The person's decision on one action: `{decision, arguments?, note?}`; None when there is none."""
@@ -128,6 +129,18 @@ def _check_approved(
         raise Conflict("not_approved", "the approval was given before this was prepared")
     if approval.expires_at <= now:
         raise Conflict("approval_expired", f"the approval held until {approval.expires_at.isoformat()}")
+
+
+def check_since_recovery(action: Action, approval: Approval | None, recovered_at: datetime | None) -> None:
+    """What was decided before a restore may have been taken back in what was lost, so it is asked again.
+
+    recovered_at: None for a run that no restore touched. Raises Conflict token_expired.
+    """
+    if recovered_at is None or not action.approval:
+        return
+    decided_at = approval.resolved_at if approval is not None else action.prepared_at
+    if decided_at is None or decided_at < recovered_at:
+        raise Conflict("token_expired", "it was approved before the database was restored")
 
 
 def check_replace(current: Action, *, effect_opened: bool) -> None:

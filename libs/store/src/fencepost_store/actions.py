@@ -25,6 +25,8 @@ class Surroundings:
     catalog_intact: the published text still hashes to its fingerprint; None: it isn't published.
     settings: the tenant's body. gate_revision: the revision the recovery gate let through last.
     ordered: the call this run was made to do, `{tool, arguments, compensates, by, reason}`; None: its words.
+    lost_after, recovered_at: the run was live when a restore was recovered from: what it did in between is
+    not on record.
     """
 
     currency: str
@@ -37,6 +39,8 @@ class Surroundings:
     gate_revision: int | None
     now: datetime
     ordered: Mapping[str, Any] | None = None
+    lost_after: datetime | None = None
+    recovered_at: datetime | None = None
 
 
 async def tenant_of_run(tx: Tx, run_id: UUID) -> UUID | None:
@@ -68,6 +72,8 @@ async def surroundings(tx: Tx, run_id: UUID) -> Surroundings:
         gate_revision=row["gate_revision"],
         now=row["now"],
         ordered=row["ordered"],
+        lost_after=row["lost_after"],
+        recovered_at=row["recovered_at"],
     )
 
 
@@ -167,6 +173,7 @@ def _to_approval(row: RowMapping) -> Approval:
         expires_at=row["expires_at"],
         resolution=row["resolution"],
         resolved_by=row["resolved_by"],
+        resolved_at=row["resolved_at"],
     )
 
 

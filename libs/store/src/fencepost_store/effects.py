@@ -80,6 +80,14 @@ async def look_at_effect(tx: Tx, run_id: UUID, index: int) -> tuple[Effect, date
     return (_to_effect(row), row["now"]) if row is not None else None
 
 
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Between these instants an attempt may have been made that isn't on record."""
+
+    after: datetime
+    until: datetime
+
+
 async def open_attempt(
     tx: Tx,
     action: Action,
@@ -89,29 +97,33 @@ async def open_attempt(
     boot: str,
     timeout_seconds: float,
     compensates: str | None = None,
+    lost: Lost | None = None,
 ) -> datetime:
     """Write effect and first attempt as `started`; returns when the attempt ends.
 
     The caller holds the run's row and has judged its start fence. request: the exact bytes that are done.
-    compensates: the key of the effect that this one undoes.
+    compensates: the key of the effect that this one undoes. lost: attempt 1 is one that may have been made
+    before a restore, and unknown; nothing is sent for it.
     Raises Conflict effect_exists or attempt_open.
     """
-    row = await tx.row(
-        "open_attempt",
-        effect_key=effect_key(action.run_id, action.index),
-        run_id=action.run_id,
-        root_run_id=root_run_id,
-        tenant_id=action.tenant_id,
-        index=action.index,
-        n=action.n,
-        tool=action.tool,
-        **{"class": str(action.effect_class)},
-        arguments_hash=action.arguments_hash,
-        request=request,
-        boot=boot,
-        timeout_seconds=timeout_seconds,
-        compensates=compensates,
-    )
+    params = {
+        "effect_key": effect_key(action.run_id, action.index),
+        "run_id": action.run_id,
+        "root_run_id": root_run_id,
+        "tenant_id": action.tenant_id,
+        "index": action.index,
+        "n": action.n,
+        "tool": action.tool,
+        "class": str(action.effect_class),
+        "arguments_hash": action.arguments_hash,
+        "request": request,
+        "timeout_seconds": timeout_seconds,
+        "compensates": compensates,
+    }
+    if lost is None:
+        row = await tx.row("open_attempt", boot=boot, **params)
+    else:
+        row = await tx.row("open_lost_attempt", lost_after=lost.after, recovered_at=lost.until, **params)
     assert row is not None  # an INSERT ... VALUES returns its row or raises
     ends_at: datetime = row["attempt_ends_at"]
     return ends_at

@@ -47,6 +47,7 @@ from fencepost_tool_gateway.files import Kept, register
 from fencepost_tool_gateway.gateway import Gateway
 from fencepost_tool_gateway.judge import SHORTEST_RETRY, Authorised, Unfinished, authorise, look, to_answer
 from fencepost_tool_gateway.lineage import check_lineage
+from fencepost_tool_gateway.lost import lost_before
 from fencepost_tool_gateway.making import Produce, made
 from fencepost_tool_gateway.outside import commit_first, go_on
 from fencepost_tool_gateway.undoing import check_order, undoes
@@ -176,6 +177,7 @@ async def _open(gateway: Gateway, tx: Tx, may: Authorised, request: bytes) -> No
         boot=gateway.boot,
         timeout_seconds=may.call.tool.timeout_seconds,
         compensates=undoes(around, action.index),
+        lost=lost_before(around, action.effect_class),
     )
     await ahit("gateway.attempt.after_start")
 

@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from fencepost_contracts.tools import CommitAnswer, CommitRequest, InProgress, ToolError
-from fencepost_domain.action import Action, Approval, check_commit
+from fencepost_domain.action import Action, Approval, check_commit, check_since_recovery
 from fencepost_domain.effect import EXTERNAL
 from fencepost_domain.errors import Conflict, NotFound
 from fencepost_domain.fence import Fence
@@ -120,6 +120,8 @@ async def _judged(
         now=now,
         repeats=repeats,
     )
+    if not repeats:
+        check_since_recovery(action, approval, around.recovered_at)
     bound, call = await _call(gateway, tx, run, around, action, now)
     await check_today(tx, run, around, action, call.tool)
     return Authorised(run, action, around, bound, call)

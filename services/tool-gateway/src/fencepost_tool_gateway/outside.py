@@ -35,6 +35,7 @@ from fencepost_tool_gateway.conversation_state import hold_state
 from fencepost_tool_gateway.executors.port import Outside, Sending, Told
 from fencepost_tool_gateway.gateway import Gateway
 from fencepost_tool_gateway.judge import SHORTEST_RETRY, Authorised, accepted, authorise, authorise_repeat
+from fencepost_tool_gateway.lost import lost_before, opened_as_lost
 from fencepost_tool_gateway.settle import Report, settle
 
 log = get_logger(__name__)
@@ -82,13 +83,15 @@ OpenFirst = Callable[[Gateway, Tx, Authorised, bytes], Awaitable[None]]
 
 async def _opened(
     gateway: Gateway, tx: Tx, fence: Fence, may: Authorised, before: float, open_first: OpenFirst
-) -> Started:
+) -> Started | InProgress:
     tool, action = may.call.tool, may.action
     outside = gateway.catalogs.executor.outside_of(tool)
     assert outside is not None  # the caller asked
     key = effect_key(action.run_id, action.index)
     request = outside.request(may.call, key)
     await open_first(gateway, tx, may, request)
+    if lost_before(may.around, action.effect_class) is not None:
+        return await opened_as_lost(gateway, tx, fence, may, key)
     if tool.source is not None and tool.source.task is not None:
         await insert_task(
             tx, effect_key=key, run_id=action.run_id, tenant_id=action.tenant_id, tool=tool.name,

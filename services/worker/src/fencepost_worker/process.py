@@ -134,7 +134,7 @@ class Worker:
         await self.displaced.wait()
         raise SettingsError(
             f"FENCEPOST_WORKER_SLOT={self.settings.worker_slot} is used by another worker as well; "
-            "a slot's name is one process's at a time"
+            "a slot's name is one process's at a time. After `fencepost recover`: start it anew"
         )
 
     async def drain(self) -> None:

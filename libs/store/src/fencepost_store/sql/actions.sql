@@ -10,10 +10,12 @@ SELECT agent.tenant_of_run(:run_id) AS tenant_id;
 -- Result: one row: currency, lineage, what the gate let through, the bound catalog (body hashed again here), the tenant's policy.
 SELECT r.currency, r.root_run_id, r.created_at, r.gate_revision, r.catalog_fp, c.revoked_at IS NOT NULL AS catalog_revoked,
        encode(sha256(convert_to(c.body, 'UTF8')), 'hex') = c.fingerprint AS catalog_intact,
-       s.body AS settings, r.input -> 'ordered' AS ordered, clock_timestamp() AS now
+       s.body AS settings, r.input -> 'ordered' AS ordered, p.lost_after,
+       p.started_at AS recovered_at, clock_timestamp() AS now
   FROM agent.runs r
   LEFT JOIN agent.catalogs c ON c.fingerprint = r.catalog_fp
   LEFT JOIN agent.settings s ON s.tenant_id = r.tenant_id AND s.user_id = ''
+  LEFT JOIN agent.epochs p ON p.number = r.recovery_epoch
  WHERE r.id = :run_id;
 
 -- look_at_run --
@@ -76,7 +78,7 @@ SELECT id FROM asked;
 -- Why: an approval counts as it is under its lock.
 -- Locks: the interrupt's row, FOR NO KEY UPDATE, after its run's.  Clock: none.
 -- Result: the row, or no row.
-SELECT id, status, indexes, opened_at, expires_at, resolution, resolved_by
+SELECT id, status, indexes, opened_at, expires_at, resolution, resolved_by, resolved_at
   FROM agent.interrupts
  WHERE id = :id
    AND run_id = :run_id
@@ -86,7 +88,7 @@ SELECT id, status, indexes, opened_at, expires_at, resolution, resolved_by
 -- Why: an early answer; what counts is judged again under the lock.
 -- Locks: none.  Clock: none.
 -- Result: as lock_approval.
-SELECT id, status, indexes, opened_at, expires_at, resolution, resolved_by
+SELECT id, status, indexes, opened_at, expires_at, resolution, resolved_by, resolved_at
   FROM agent.interrupts
  WHERE id = :id
    AND run_id = :run_id;

@@ -60,6 +60,9 @@ WITH RECURSIVE versions AS MATERIALIZED (
      WHERE r.id = ANY (ARRAY(SELECT id FROM picked))
        AND coalesce(r.status, '') = 'queued'
        AND r.available_at <= clock_timestamp()
+       -- Nothing for who was at work before a restore: it may hold runs of a history that is gone.
+       AND NOT EXISTS (SELECT FROM agent.workers w
+                        WHERE w.slot = split_part(:owner, ':', 1) AND starts_with(w.boot_id, 'epoch-'))
      ORDER BY array_position(ARRAY(SELECT id FROM picked), r.id)
      LIMIT :limit
        FOR NO KEY UPDATE OF r SKIP LOCKED

@@ -37,6 +37,24 @@ VALUES (:effect_key, 1, :run_id, :tenant_id, :boot, 'started', :request,
         clock_timestamp() + make_interval(secs => CAST(:timeout_seconds AS double precision)))
 RETURNING attempt_ends_at;
 
+-- open_lost_attempt --
+-- Why: after a restore an earlier attempt of this may have been made that no row tells of: the first one on record is
+--      `unknown`, from the last instant that isn't lost on, and what its class allows comes before anything is sent.
+-- Locks: as open_attempt.  Clock: database.
+-- Result: the instant at which such an attempt had ended at the latest.
+WITH effect AS (
+    INSERT INTO agent.effects (effect_key, run_id, root_run_id, tenant_id, index, n, tool, class, state,
+                               arguments_hash, request, attempts, compensates)
+    VALUES (:effect_key, :run_id, :root_run_id, :tenant_id, :index, :n, :tool, :class, 'unknown', :arguments_hash,
+            :request, 1, :compensates)
+)
+INSERT INTO agent.effect_attempts (effect_key, attempt, run_id, tenant_id, executor_boot, state, request, started_at,
+                                   attempt_ends_at, settled_at, settled_by)
+VALUES (:effect_key, 1, :run_id, :tenant_id, 'lost', 'unknown', :request, CAST(:lost_after AS timestamptz),
+        CAST(:recovered_at AS timestamptz) + make_interval(secs => CAST(:timeout_seconds AS double precision)),
+        clock_timestamp(), 'recover')
+RETURNING attempt_ends_at;
+
 -- settle_attempt --
 -- Why: an outcome is a compare-and-set on its attempt, and asks for no lease, status or deadline of the run (02 §2).
 -- Locks: the effect's row, then the attempt's.  Clock: database.

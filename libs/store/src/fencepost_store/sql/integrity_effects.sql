@@ -101,7 +101,7 @@ SELECT 'effect ' || e.effect_key || ' attempt ' || t.attempt AS subject,
   LEFT JOIN agent.actions a ON a.run_id = e.run_id AND a.index = e.index AND a.n = e.n
  WHERE a.run_id IS NULL
     OR a.arguments_hash <> e.arguments_hash
-    OR ((a.risk IN ('medium', 'high') OR a.approval)
+    OR (t.executor_boot <> 'lost' AND (a.risk IN ('medium', 'high') OR a.approval)
         AND (a.decision IS DISTINCT FROM 'approve' OR a.decided_at IS NULL OR a.decided_at > t.started_at
              OR a.token_expires_at <= t.started_at));
 
