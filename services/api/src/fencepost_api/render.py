@@ -17,6 +17,7 @@ from pydantic_core import to_json
 from starlette.responses import Response
 
 from fencepost_api.handoff import package
+from fencepost_api.work import work
 
 Row = Mapping[Any, Any]
 COST_CURRENCY: Final = "USD"  # what providers bill in
@@ -35,7 +36,7 @@ _RUN: Final = (
 )  # fmt: skip
 _NOT_YET: Final = (
     "waiting_on", "started_at", "finished_at", "output", "interrupt", "actions", "artifacts", "graph",
-    "manifest_fp", "catalog_fp", "recovery_checks", "finalization", "handoff",
+    "manifest_fp", "catalog_fp", "recovery_checks", "finalization", "handoff", "work",
     "fork_points", "origin",
 )  # fmt: skip
 _TIMES: Final = frozenset(
@@ -72,9 +73,7 @@ def run(row: Row) -> dict[str, Any]:
     return {
         **picked(row, _RUN),
         "interrupt": interrupt(asked) if asked else None,
-        "plan": None,
-        "task_contract": None,
-        "quality_reports": [],
+        **work(row["work"] or ()),
         "actions": [_action(item) for item in row["actions"] or ()],
         "artifacts": row["artifacts"] or [],
         "degraded": [_degraded(item) for item in row["artifacts"] or () if item["integrity"] != "ok"],

@@ -66,6 +66,13 @@ SELECT r.id, r.tenant_id, r.status, r.waiting_on, r.module, r.mode, r.user_id, r
           FROM agent.run_events v
           JOIN agent.run_event_payloads p ON p.run_id = v.run_id AND p.seq = v.seq
          WHERE v.run_id = r.id AND v.type = 'recovery.checked') AS recovery_checks,
+       (SELECT jsonb_agg(jsonb_build_object('seq', v.seq, 'type', v.type,
+                                            'said', convert_from(p.payload, 'UTF8')::jsonb)
+                         ORDER BY v.seq)
+          FROM agent.run_events v
+          JOIN agent.run_event_payloads p ON p.run_id = v.run_id AND p.seq = v.seq
+         WHERE v.run_id = r.id
+           AND v.type IN ('contract.compiled', 'plan.created', 'plan.advanced', 'gate.judged')) AS work,
        CASE WHEN r.origin_run_id IS NOT NULL
             THEN jsonb_build_object('kind', r.origin_kind, 'run_id', r.origin_run_id, 'at_seq', r.origin_seq) END AS origin,
        -- As evidence.frozen.fork_points folds it: where no attempt is open.

@@ -120,7 +120,7 @@ def _without(base: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
 def _whole(found: RecordSet, contract: TaskContract, documents: Sequence[Mapping[str, Any]]) -> RecordSet:
     """For the title, which names all sources: a record of each stands for it."""
     known = [str(one["artifact_id"]) for one in documents if one.get("records")]
-    stand_ins = tuple(Record(source_locator="", artifact_id=one, fields={}) for one in known)
+    stand_ins = tuple(Record(source_locator="-", artifact_id=one, fields={}) for one in known)
     return RecordSet(records=stand_ins, fields=found.fields, coverage=found.coverage)
 
 

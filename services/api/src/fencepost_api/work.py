@@ -1,0 +1,36 @@
+"""What a run planned and how its work was judged: a fold of its events, newest plan, oldest report first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+
+def work(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """{plan, task_contract, quality_reports} of a run's view. events: {seq, type, said}, in order.
+
+    A step that moved before its plan was erased, or that its plan doesn't have, changes nothing.
+    """
+    plan: dict[str, Any] | None = None
+    contract: Any = None
+    reports: list[dict[str, Any]] = []
+    for event in events:
+        said = event["said"]
+        match event["type"]:
+            case "contract.compiled":
+                contract = said
+            case "plan.created":
+                plan = dict(said)
+            case "plan.advanced":
+                plan = _advanced(plan, said)
+            case _:
+                reports.append({"seq": event["seq"], **said})
+    return {"plan": plan, "task_contract": contract, "quality_reports": reports}
+
+
+def _advanced(plan: dict[str, Any] | None, said: Mapping[str, Any]) -> dict[str, Any] | None:
+    if plan is None:
+        return None
+    moved = {"status": said["status"], "detail": said["detail"]}
+    steps = [{**step, **moved} if step["id"] == said["step"] else step for step in plan["steps"]]
+    return {**plan, "steps": steps}

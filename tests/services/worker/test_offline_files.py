@@ -1,0 +1,94 @@
+"""The offline model's files from records: in one part or in several, joined, they pass their gate."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import UUID
+
+import pytest
+from fencepost_contracts.graph_core2 import CORE_2
+from fencepost_domain.task_contract import TaskContract
+from fencepost_worker.flow import gate_table
+from fencepost_worker.flow.batches import batches_for
+from fencepost_worker.flow.joining import arguments_of
+from fencepost_worker.models.offline_files import file_arguments
+
+A, B = str(UUID(int=1)), str(UUID(int=2))
+
+
+def record(source: str, number: int) -> dict[str, Any]:
+    fields = {"name": f"活动{source[-1]}{number}", "time": "2026-05-01 10:00", "place": f"{number}号楼"}
+    return {"artifact_id": source, "source_locator": f"Sheet1!{number}", "fields": fields}
+
+
+def reading(counts: dict[str, int]) -> dict[str, Any]:
+    """A result of `work.extract_document` over these sources."""
+    records = [record(source, n) for source, count in counts.items() for n in range(2, count + 2)]
+    total = len(records)
+    return {
+        "text": "read",
+        "documents": [
+            {"artifact_id": source, "name": f"文件{source[-1]}.xlsx", "kind": "xlsx", "units": count,
+             "records": count, "problems": [], "refused": None}
+            for source, count in counts.items()
+        ],
+        "fields": ["name", "time", "place"],
+        "records": records,
+        "coverage": {"units_total": total, "units_used": total, "ratio": 1.0, "left_out": []},
+        "units": [],
+        "cut": False,
+    }  # fmt: skip
+
+
+def composed(counts: dict[str, int], contract: TaskContract, tool: str) -> tuple[dict[str, Any], int]:
+    """The joined arguments, and of how many batches."""
+    result = reading(counts)
+    plan = {"revision": 1}
+    step = {"id": "make", "needs": ["read"], "tries": 0}
+    actions = [{"status": "done", "step": "read", "tool": "work.extract_document", "result": result}]
+    batches = batches_for(step, plan, actions, 60, CORE_2)
+    parts = []
+    for batch in batches:
+        task = {
+            "contract": contract.to_json(),
+            "branch": batch,
+            "records": batch["records"],
+            "results": batch["results"],
+        }
+        parts.append({"index": batch["index"], "arguments": file_arguments(tool, task, is_chinese=True)})
+    return arguments_of(parts), len(batches)
+
+
+@pytest.mark.parametrize("counts", [{A: 5}, {A: 130}, {A: 30, B: 40}, {A: 500, B: 300}])
+@pytest.mark.parametrize("pictures", [False, True])
+def test_a_presentation_of_all_records_passes_its_gate(counts: dict[str, int], pictures: bool) -> None:
+    contract = TaskContract(
+        file_kinds=("pptx",),
+        full_coverage=True,
+        attachments=tuple(counts),
+        required_fields=("名称", "时间", "地点"),
+        language="zh",
+        pictures=pictures,
+    )
+    arguments, batches = composed(counts, contract, "work.create_presentation")
+
+    assert batches <= 8
+    facts = {
+        "contract": contract.to_json(),
+        "request": "",
+        "readings": gate_table.Readings.of([reading(counts)]),
+    }
+    judged = gate_table.ARGUMENT_GATES["work.create_presentation"].judge(arguments, facts)
+    assert [one.to_json() for one in judged.violations] == []
+    rows = [row for s in arguments["slides"] if s.get("table") for row in s["table"]["rows"]]
+    assert len(rows) == sum(counts.values())
+
+
+def test_the_parts_are_the_same_each_time() -> None:
+    contract = TaskContract(file_kinds=("xlsx",), attachments=(A, B))
+    first, _ = composed({A: 70, B: 70}, contract, "work.create_workbook")
+    second, _ = composed({A: 70, B: 70}, contract, "work.create_workbook")
+
+    assert json.dumps(first, ensure_ascii=False) == json.dumps(second, ensure_ascii=False)
+    assert sum(len(sheet["table"]["rows"]) for sheet in first["sheets"]) == 140
