@@ -84,7 +84,7 @@ def _imported(folder: ModuleFolder, point: EntryPoint | None) -> tuple[ModuleTyp
         return import_module(f"{_package_of(folder)}.graph"), "graph"
     except GraphRefused:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script's exit must not be the worker's
         where = point.value if point is not None else str(file)
         raise GraphRefused(
             folder.name, f"importing {where} failed: {type(error).__name__}: {error}"

@@ -14,6 +14,7 @@ from fencepost_worker.flow.step import Question
 OURS: Final = "fencepost_question"  # key of the value with which the tool node pauses
 LONGEST_TEXT: Final = 4_000
 _TEXT_KEYS: Final = ("question", "text", "message", "description")
+_FOR_THE_FORM: Final = ("candidates", "input_schema")
 
 
 def pause_for(question: Question) -> Interrupt:
@@ -44,7 +45,6 @@ def question_from(pending: Interrupt, number: int) -> Question:
         _text(value)[:LONGEST_TEXT],
         candidates=tuple(_candidates(told.get("candidates"))),
         input_schema=schema if isinstance(schema, Mapping) else None,
-        preview=_plain(value),
     )
 
 
@@ -62,13 +62,17 @@ def answer_for(question: Question, resolution: Mapping[str, Any]) -> Any:
 
 
 def _text(value: Any) -> str:
+    """The words to be read; of a mapping the question, and below it what else it shows, a line each."""
     if isinstance(value, str):
         return value
-    if isinstance(value, Mapping):
-        for key in _TEXT_KEYS:
-            if isinstance(value.get(key), str) and value[key].strip():
-                return str(value[key])
-    return json.dumps(value, ensure_ascii=False, default=str)
+    if not isinstance(value, Mapping):
+        return _json(value)
+    asked = next((k for k in _TEXT_KEYS if isinstance(value.get(k), str) and value[k].strip()), None)
+    if asked is None:
+        return _json(value)
+    shown = {name: one for name, one in value.items() if name not in (asked, *_FOR_THE_FORM)}
+    lines = [f"{name}: {one if isinstance(one, str) else _json(one)}" for name, one in shown.items()]
+    return "\n".join([str(value[asked]), *lines])
 
 
 def _candidates(told: Any) -> Sequence[Mapping[str, Any]]:
@@ -87,6 +91,5 @@ def _candidates(told: Any) -> Sequence[Mapping[str, Any]]:
     return found
 
 
-def _plain(value: Any) -> Any:
-    """As JSON, for who is asked; a value that isn't JSON is told in words."""
-    return json.loads(json.dumps(value, ensure_ascii=False, default=str))
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -1,0 +1,1 @@
+"""A travel desk: a module of Fencepost in a package of its own."""
