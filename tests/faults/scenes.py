@@ -16,6 +16,7 @@ from fencepost_runtime.failpoints import FAILPOINTS, Action, Failpoint
 from tests.faults.mesh import Mesh
 from tests.faults.people import REMIND, Person, patiently
 from tests.faults.scenes_approvals import by_a_link, remembered_and_revoked
+from tests.faults.scenes_files import erased, scanned, uploaded
 
 Scene = Callable[[Mesh, Person, str], Awaitable[None]]
 NODE: Final = "worker.node.before_start"
@@ -191,34 +192,6 @@ async def due(mesh: Mesh, person: Person, point: str) -> None:
     await person.fired(4)
 
 
-async def uploaded(mesh: Mesh, person: Person, point: str) -> None:
-    """A file sent while the api dies: sent again under its key it is one artifact, whole."""
-    mesh.arm(point)
-    person.is_ready.set()
-    artifact = await person.upload(b"whole")
-    await mesh.hit(point)
-    assert await person.content(artifact) == b"whole"
-    [(rows,)] = await mesh.sql("SELECT count(*) FROM agent.artifacts WHERE tenant_id = %s", person.tenant)
-    assert rows == 1
-
-
-async def scanned(mesh: Mesh, person: Person, point: str) -> None:
-    """The scan dies over an artifact: it is looked at again, and is what it was."""
-    person.is_ready.set()
-    artifact = await person.upload(b"whole")
-    mesh.arm(point)
-    await mesh.sql(
-        "UPDATE agent.artifacts SET checked_at = checked_at - interval '2 days' WHERE id = %s", artifact["id"]
-    )
-    await mesh.hit(point)
-    await mesh.until(
-        "SELECT checked_at > clock_timestamp() - interval '1 day' AND lost IS NULL"
-        " FROM agent.artifacts WHERE id = %s",
-        artifact["id"],
-    )
-    assert await person.content(artifact) == b"whole"
-
-
 async def simulated(mesh: Mesh, person: Person, point: str) -> None:
     """A run that ended is simulated: where that is cut off, it is made once and inherits once."""
     run = await person.ask(REMIND.format(title="go home"))
@@ -266,6 +239,7 @@ SCENES: Final[Mapping[str, Scene]] = {
     "api.artifact.after_store": uploaded,
     "api.artifact.before_commit": uploaded,
     "api.artifact.before_response": uploaded,
+    "reconciler.scan_artifacts.after_erase": erased,
     "reconciler.scan_artifacts.before_commit": scanned,
     "reconciler.scan_artifacts.after_commit": scanned,
     "api.derive.before_commit": simulated,

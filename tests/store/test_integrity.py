@@ -150,6 +150,7 @@ PLANTS: Mapping[str, Sequence[str]] = {
     "i11_state_change_has_its_event": [
         "UPDATE agent.run_events SET type = 'node.failed' WHERE type = 'state.changed'"
     ],
+    "i20_erased_is_no_loss": ["UPDATE agent.artifacts SET erased_at = now()"],
     "i29_versions_have_one_owner": ["UPDATE agent.artifacts SET user_id = 'mallory' WHERE version = 2"],
     "conversation_holder_is_at_work": ["UPDATE agent.conversations SET holder_run_id = NULL"],
     "conversation_is_in_order": ["UPDATE agent.conversations SET next_seq = next_seq + 1"],

@@ -14,7 +14,7 @@ from fencepost_runtime.system import SystemIds
 from fencepost_store import evidence
 from fencepost_store.anchors import AnchorFault, AnchorReport, compare_anchors, every_anchor
 from fencepost_store.engine import make_engine
-from fencepost_store.transaction import Store
+from fencepost_store.transaction import Store, Tx
 
 from fencepost_cli.bundles import wrongly_signed
 from fencepost_cli.console import Exit, fail
@@ -59,12 +59,16 @@ async def compare(dsn: str, file: Path, keys: Mapping[str, bytes] | None) -> Anc
     return report
 
 
-async def erase_run(dsn: str, run_id: str, reason: str) -> int:
-    """Remove a finished run's payloads. Exits with 1 for one that isn't there or hasn't ended."""
+async def erase_run(dsn: str, run_id: str, reason: str) -> evidence.Erased:
+    """Remove what a finished run said. Exits with 1 for one that isn't there or hasn't ended."""
+    wanted = UUID(run_id)
+
+    async def work(tx: Tx) -> evidence.Erased:
+        await evidence.erase_run(tx, wanted, by=ACTOR, reason=reason)
+        return await evidence.erased_parts(tx, wanted)
+
     async with _store(dsn) as store:
         try:
-            return await store.run(
-                None, lambda tx: evidence.erase_run(tx, UUID(run_id), by=ACTOR, reason=reason)
-            )
+            return await store.run(None, work)
         except (Conflict, NotFound) as error:
             raise fail(str(error)) from None

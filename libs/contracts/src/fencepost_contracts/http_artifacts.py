@@ -30,6 +30,6 @@ class ArtifactView(BaseModel):
     version: int
     origin: Literal["upload", "tool", "partial"]
     evidence: dict[str, Any]
-    integrity: Literal["ok", "missing", "altered"]
+    integrity: Literal["ok", "missing", "altered", "erased"]
     created_at: datetime
     checked_at: datetime

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 class StateView(BaseModel):
     """The state at an instant: `at` is the one asked for, or that of the last change.
 
-    seq: of the last change up to it, 0 before the first.
+    seq: of the last change up to it, 0 before the first. erased: keys whose value of then was erased.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -22,10 +22,14 @@ class StateView(BaseModel):
     at: datetime | None
     seq: int
     values: dict[str, Any]
+    erased: tuple[str, ...] = ()
 
 
 class StateEventView(BaseModel):
-    """One change. `existed` and `exists` tell a missing value from null; run_id: whose call wrote it."""
+    """One change. `existed` and `exists` tell a missing value from null; run_id: whose call wrote it.
+
+    erased: a value of it was erased; it is shown as null.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -36,6 +40,7 @@ class StateEventView(BaseModel):
     new: Any
     existed: bool
     exists: bool
+    erased: bool = False
     source: str
     event_id: UUID
     run_id: UUID | None

@@ -167,6 +167,7 @@ FAILPOINTS: Final[Mapping[str, Failpoint]] = _table([
     ("reconciler.settle_effects.after_commit", "unknown: not timed out again"),
     ("reconciler.undo_effects.before_commit", "undone and not said of the effect: said by the next round"),
     ("reconciler.undo_effects.after_commit", "said: not said again"),
+    ("reconciler.scan_artifacts.after_erase", "an erased file's bytes are gone, its list doesn't know yet"),
     ("reconciler.scan_artifacts.before_commit", "found lost and not told: found again by the next scan"),
     ("reconciler.scan_artifacts.after_commit", "told: not told again"),
     ("reconciler.look_up.before_ask", "due and not asked: asked by the next round"),

@@ -136,6 +136,16 @@ async def artifacts_to_check(tx: Tx, every: timedelta, batch: int) -> list[ToChe
     return [ToCheck(row["id"], row["tenant_id"], row["run_id"], bytes(row["sha256"])) for row in rows]
 
 
+async def artifacts_to_remove(tx: Tx, batch: int) -> list[tuple[UUID, UUID]]:
+    """Erased files whose bytes are still to be removed, as (tenant, id)."""
+    return [(row["tenant_id"], row["id"]) for row in await tx.rows("artifacts_to_remove", batch=batch)]
+
+
+async def note_removed(tx: Tx, artifact_id: UUID) -> None:
+    """The bytes of an erased file are gone."""
+    await tx.execute("note_removed", {"id": artifact_id})
+
+
 async def note_check(tx: Tx, artifact_id: UUID, lost: Lost | None) -> bool:
     """Record what a reader found; True when it is news."""
     row = await tx.row("note_check", id=artifact_id, lost=str(lost) if lost else None)

@@ -7,6 +7,7 @@ grows at its end, so the pages fit each other, and a slow reader holds nothing o
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -137,7 +138,8 @@ def _events(row: RowMapping) -> list[LogEvent]:
 async def erase_run(tx: Tx, run_id: UUID, *, by: str, reason: str) -> int:
     """Remove what a finished run's history says, and append `erased`; the chain still verifies.
 
-    For the owner's connection alone: no service has the right. Returns how many payloads were removed.
+    With it go its files (their bytes are listed for the reconciler) and what it wrote to its conversation's
+    state. For the owner's connection alone: no service has the right. Returns how many payloads were removed.
     Raises NotFound, Conflict run_not_finished.
     """
     locked = await lock_run(tx, run_id)
@@ -146,3 +148,23 @@ async def erase_run(tx: Tx, run_id: UUID, *, by: str, reason: str) -> int:
     event = NewEvent(tx.ids.uuid7(), Ev.ERASED, {"by": by, "seqs": [], "reason": reason}, by)
     await record(tx, locked.run, Decision(None, events=(event,)))
     return int(row["erased"])
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """What an erasure removed. made_from: runs that hold what they inherited, until they are erased too."""
+
+    payloads: int
+    values: int
+    files: int
+    made_from: tuple[UUID, ...]
+
+
+async def erased_parts(tx: Tx, run_id: UUID) -> Erased:
+    """What the newest erasure of a run removed. Raises NotFound where there was none."""
+    row = await tx.row("erased_parts", run_id=run_id)
+    if row is None:
+        raise NotFound("erasure", run_id)
+    told = row["detail"]
+    made = [one["id"] for one in await tx.rows("made_from", run_id=run_id)]
+    return Erased(told["payloads"], told.get("values", 0), told.get("files", 0), tuple(made))

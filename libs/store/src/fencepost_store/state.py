@@ -49,12 +49,14 @@ class StateAt:
     """The state at an instant. seq: of the last change up to it, 0 before the first.
 
     snapshot_seq: of the snapshot it was read from, 0 for none. at: of that last change where it was read.
+    erased: keys that had a value then, which was erased since.
     """
 
     values: Mapping[str, Any]
     seq: int
     snapshot_seq: int
     at: datetime | None
+    erased: tuple[str, ...] = ()
 
 
 async def lock_state(tx: Tx, conversation_id: UUID, tenant_id: UUID) -> Head:
@@ -125,7 +127,8 @@ async def state_at(tx: Tx, conversation_id: UUID, at: datetime) -> StateAt:
     values = {**around["body"], **row["changed"]}
     for key in row["gone"]:
         values.pop(key, None)
-    return StateAt(values, row["seq"] or after, after, row["at"])
+    erased = {*around["erased"]} - {*row["changed"], *row["gone"]} | {*row["erased"]}
+    return StateAt(values, row["seq"] or after, after, row["at"], tuple(sorted(erased)))
 
 
 async def state_events(

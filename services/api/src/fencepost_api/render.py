@@ -211,15 +211,31 @@ def message(row: Row) -> dict[str, Any]:
     )
 
 
+def integrity(row: Row) -> str:
+    """What became of an artifact's bytes, in a word."""
+    return "erased" if row["erased_at"] else row["lost"] or "ok"
+
+
 def artifact(row: Row) -> dict[str, Any]:
     names = ("id", "user_id", "run_id", "name", "media_type", "size_bytes", "status", "first_id", "version")
     told = picked(row, (*names, "origin", "evidence"))
     times = {name: utc(row[name]) for name in ("created_at", "checked_at")}
-    return {**told, **times, "sha256": bytes(row["sha256"]).hex(), "integrity": row["lost"] or "ok"}
+    return {**told, **times, "sha256": bytes(row["sha256"]).hex(), "integrity": integrity(row)}
 
 
 def state_event(row: Row) -> dict[str, Any]:
-    names = ("seq", "key", "operation", "existed", "exists", "source", "event_id", "run_id", "trace_id")
+    names = (
+        "seq",
+        "key",
+        "operation",
+        "existed",
+        "exists",
+        "erased",
+        "source",
+        "event_id",
+        "run_id",
+        "trace_id",
+    )
     told = picked(row, names)
     return {**told, "old": row["old_value"], "new": row["new_value"], "at": utc(row["at"])}
 

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
@@ -235,5 +236,12 @@ def erase(
         whole = run_id(client, run)
     if not yes and not typer.confirm(f"Remove everything run {whole} said, for ever?"):
         raise fail("nothing was removed")
-    removed = asyncio.run(erase_run(admin_dsn(data_dir or default_data_dir()), whole, reason))
-    print_json({"run_id": whole, "payloads": removed}) if as_json else say(f"{removed} payloads were removed")
+    gone = asyncio.run(erase_run(admin_dsn(data_dir or default_data_dir()), whole, reason))
+    if as_json:
+        print_json({"run_id": whole, **asdict(gone)})
+        return
+    say(f"{gone.payloads} payloads, {gone.values} values of the conversation's state were removed")
+    if gone.files:
+        say(f"{gone.files} files are listed for removal; the reconciler removes their bytes within seconds")
+    for other in gone.made_from:
+        say(f"made from it, and holding what it inherited: {other}")

@@ -147,4 +147,5 @@ SELECT id, name, encode(sha256, 'hex') AS sha256, size_bytes
  WHERE tenant_id = agent.tenant()
    AND user_id = :user_id
    AND id = ANY (CAST(:ids AS uuid[]))
-   AND status <> 'rejected';
+   AND status <> 'rejected'
+   AND erased_at IS NULL;

@@ -35,7 +35,7 @@ SELECT max(version) AS newest FROM agent.artifacts WHERE first_id = :first_id;
 -- Locks: none.  Clock: none.
 -- Result: the row; no row for another user's, when one is named.
 SELECT id, tenant_id, user_id, run_id, name, media_type, size_bytes, sha256, status, first_id, version, origin, evidence,
-       lost, lost_at, checked_at, created_at
+       lost, lost_at, checked_at, created_at, erased_at
   FROM agent.artifacts
  WHERE id = :id
    AND (CAST(:user_id AS text) IS NULL OR user_id = :user_id);
@@ -50,6 +50,7 @@ SELECT a.id, a.tenant_id, a.name, a.media_type, a.size_bytes, a.sha256, a.status
  WHERE a.id = :id
    AND a.tenant_id = r.tenant_id
    AND a.user_id = r.user_id
+   AND a.erased_at IS NULL
    AND EXISTS (SELECT
                  FROM agent.runs o
                 WHERE o.conversation_id = r.conversation_id
@@ -60,7 +61,7 @@ SELECT a.id, a.tenant_id, a.name, a.media_type, a.size_bytes, a.sha256, a.status
 -- Why: a run may start from the caller's own artifacts alone, and from none that is lost or rejected.
 -- Locks: none.  Clock: none.
 -- Result: those of the ids that are the caller's.
-SELECT id, status, lost FROM agent.artifacts WHERE user_id = :user_id AND id = ANY (CAST(:ids AS uuid[]));
+SELECT id, status, CASE WHEN erased_at IS NOT NULL THEN 'erased' ELSE lost END AS lost FROM agent.artifacts WHERE user_id = :user_id AND id = ANY (CAST(:ids AS uuid[]));
 
 -- judge_artifact --
 -- Why: a verdict is given once, with its evidence.
@@ -80,6 +81,7 @@ RETURNING id;
 SELECT id, tenant_id, run_id, size_bytes, sha256, lost, checked_at
   FROM agent.artifacts
  WHERE checked_at < clock_timestamp() - CAST(:every AS interval)
+   AND erased_at IS NULL
  ORDER BY checked_at
  LIMIT :batch;
 
@@ -110,3 +112,15 @@ SELECT noted.id, noted.run_id
 -- Locks: none.  Clock: database.
 -- Result: those of the ids that have a row, and the instant.
 SELECT array(SELECT id FROM agent.artifacts WHERE id = ANY (CAST(:ids AS uuid[]))) AS ids, clock_timestamp() AS now;
+
+-- artifacts_to_remove --
+-- Why: an erasure lists what is to go; the list is worked off after its commit, and by whoever comes after a crash.
+-- Locks: none: removed twice is removed.  Clock: none.
+-- Result: up to `batch` files whose bytes are still to be removed, the oldest first.
+SELECT artifact_id AS id, tenant_id FROM agent.artifact_removals WHERE removed_at IS NULL ORDER BY asked_at LIMIT :batch;
+
+-- note_removed --
+-- Why: the bytes are gone; nothing is left to do.
+-- Locks: the row's.  Clock: database.
+-- Result: none.
+UPDATE agent.artifact_removals SET removed_at = clock_timestamp() WHERE artifact_id = :id AND removed_at IS NULL;

@@ -12,10 +12,12 @@ SELECT r.id, r.tenant_id, r.user_id, r.module, r.mode, r.status, r.root_run_id, 
  WHERE r.id = :run_id;
 
 -- export_artifacts --
--- Why: what a run made, by hash.
+-- Why: what a run made, by hash; of an erased file only that it was.
 -- Locks: none.  Clock: none.
 -- Result: a row an artifact.
-SELECT id, name, media_type, size_bytes AS size, sha256, status FROM agent.artifacts WHERE run_id = :run_id ORDER BY id;
+SELECT id, name, media_type, size_bytes AS size, sha256,
+       CASE WHEN erased_at IS NOT NULL THEN 'erased' ELSE status END AS status
+  FROM agent.artifacts WHERE run_id = :run_id ORDER BY id;
 
 -- replay_events --
 -- Why: what folds read of a run's log, up to a seq: no hashes, and payloads only of the types that the view looks into.
@@ -62,6 +64,18 @@ SELECT w.place, r.id IS NOT NULL AS has_run, r.event_seq AS head_seq, e.hash, k.
   LEFT JOIN LATERAL (SELECT c.seq, c.hash FROM agent.chain_anchors c WHERE c.run_id = w.run_id
                       ORDER BY c.seq DESC LIMIT 1) AS k ON true
  ORDER BY w.place;
+
+-- made_from --
+-- Why: what was inherited from a run is said by those that inherited it, too.
+-- Locks: none.  Clock: none.
+-- Result: the runs made from this one: retries, forks, simulations.
+SELECT id FROM agent.runs WHERE origin_run_id = :run_id ORDER BY id;
+
+-- erased_parts --
+-- Why: what an erasure removed besides payloads.
+-- Locks: none.  Clock: none.
+-- Result: the audit's detail of the newest erasure of this run.
+SELECT detail FROM agent.audit WHERE what = 'run.erased' AND detail ->> 'run_id' = CAST(:run_id AS text) ORDER BY at DESC LIMIT 1;
 
 -- erase_run --
 -- Why: the owner's function removes what the run's history says; what it held is counted.

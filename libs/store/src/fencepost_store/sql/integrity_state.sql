@@ -12,12 +12,37 @@ SELECT 'state of conversation ' || h.conversation_id AS subject,
 HAVING h.seq <> count(e.seq) OR h.seq <> coalesce(max(e.seq), 0)
 UNION ALL
 SELECT 'state of conversation ' || t.conversation_id, 'change ' || t.seq || ' of ' || t.key || ' does not follow the one before it'
-  FROM (SELECT conversation_id, seq, key, old_value, at,
+  FROM (SELECT conversation_id, seq, key, old_value, old_erased_by, at,
                lag(new_value) OVER (PARTITION BY conversation_id, key ORDER BY seq) AS previous,
+               lag(new_erased_by) OVER (PARTITION BY conversation_id, key ORDER BY seq) AS previous_erased_by,
                lag(at) OVER (PARTITION BY conversation_id ORDER BY seq) AS earlier
           FROM agent.state_events) AS t
  WHERE t.old_value IS DISTINCT FROM t.previous
+    OR (t.old_erased_by IS NULL) <> (t.previous_erased_by IS NULL)
     OR t.at < t.earlier;
+
+-- i20_erased_is_no_loss --
+-- Why: I20. A value or a file that is gone was erased by somebody's order, which the log of the run it was for tells.
+-- Locks: none.  Clock: none.
+-- Result: changes without a value that nobody erased, erasures that no log tells, erased files that nobody removes.
+SELECT 'state of conversation ' || e.conversation_id AS subject,
+       'change ' || e.seq || ' of ' || e.key || ' has no value, and nobody erased it' AS detail
+  FROM agent.state_events e
+ WHERE e.operation <> 'delete' AND e.new_value IS NULL AND e.new_erased_by IS NULL
+UNION ALL
+SELECT 'state of conversation ' || e.conversation_id,
+       'change ' || e.seq || ' of ' || e.key || ' was erased for run ' || coalesce(e.new_erased_by, e.old_erased_by)
+       || ', whose log doesn''t say so'
+  FROM agent.state_events e
+ WHERE (e.new_erased_by IS NOT NULL OR e.old_erased_by IS NOT NULL)
+   AND NOT EXISTS (SELECT FROM agent.run_events v
+                    WHERE v.run_id = coalesce(e.new_erased_by, e.old_erased_by) AND v.type = 'erased')
+   AND EXISTS (SELECT FROM agent.run_events v WHERE v.run_id = coalesce(e.new_erased_by, e.old_erased_by))
+UNION ALL
+SELECT 'artifact ' || f.id, 'it was erased, and nothing says that its bytes are to be removed'
+  FROM agent.artifacts f
+ WHERE f.erased_at IS NOT NULL
+   AND NOT EXISTS (SELECT FROM agent.artifact_removals m WHERE m.artifact_id = f.id);
 
 -- i11_state_is_its_fold --
 -- Why: what prompts and conditions read is what the log says.

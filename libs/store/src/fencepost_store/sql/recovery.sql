@@ -34,7 +34,7 @@ SELECT run.user_id, run.roles AS started_with, run.module, run.catalog_fp, p.rol
          WHERE i.run_id = run.id AND i.kind = 'input' AND i.index = :gate_index) AS asked,
        (SELECT to_jsonb(b) FROM agent.budgets b WHERE b.root_run_id = run.root_run_id) AS budget,
        ARRAY(SELECT f.id::text FROM agent.artifacts f
-              WHERE f.lost IS NOT NULL
+              WHERE (f.lost IS NOT NULL OR f.erased_at IS NOT NULL)
                 AND (f.run_id = run.id OR f.id::text IN (SELECT jsonb_array_elements_text(
                      CASE jsonb_typeof(run.input -> 'attachments') WHEN 'array' THEN run.input -> 'attachments' ELSE '[]' END)))
               ORDER BY 1) AS artifacts_bad,

@@ -59,14 +59,14 @@ SELECT seq, at, body FROM agent.state_heads WHERE conversation_id = :conversatio
 -- statement they would be filters behind row-level security, and every change of the conversation would be read.
 -- Locks: none.  Clock: none.
 -- Result: one row: the snapshot before the instant (seq 0 and an empty body where there is none), the next one's seq.
-SELECT coalesce(b.seq, 0) AS snapshot_seq, coalesce(b.body, '{}') AS body,
+SELECT coalesce(b.seq, 0) AS snapshot_seq, coalesce(b.body, '{}') AS body, coalesce(b.erased, '{}') AS erased,
        (SELECT f.seq
           FROM agent.state_snapshots f
          WHERE f.conversation_id = :conversation_id AND f.at > CAST(:at AS timestamptz)
          ORDER BY f.at, f.seq
          LIMIT 1) AS following
   FROM (VALUES (1)) AS one (row)
-  LEFT JOIN LATERAL (SELECT s.seq, s.body
+  LEFT JOIN LATERAL (SELECT s.seq, s.body, s.erased
                        FROM agent.state_snapshots s
                       WHERE s.conversation_id = :conversation_id AND s.at <= CAST(:at AS timestamptz)
                       ORDER BY s.at DESC, s.seq DESC
@@ -75,28 +75,31 @@ SELECT coalesce(b.seq, 0) AS snapshot_seq, coalesce(b.body, '{}') AS body,
 -- state_since --
 -- Why: the changes of one interval up to an instant, bounded by both its snapshots' numbers.
 -- Locks: none.  Clock: none.
--- Result: one row: the last change's number and time (NULL for none), the last value of each key changed, keys gone.
+-- Result: one row: the last change's number and time (NULL for none), the last value of each key changed, keys gone,
+-- and those of them whose value was erased.
 WITH since AS MATERIALIZED (
-    SELECT e.seq, e.key, e.new_value, e.at
+    SELECT e.seq, e.key, e.new_value, e.new_erased_by, e.at
       FROM agent.state_events e
      WHERE e.conversation_id = :conversation_id
        AND e.seq > :after
        AND e.seq <= :upto
        AND e.at <= CAST(:at AS timestamptz)
 ), last AS (
-    SELECT DISTINCT ON (key) key, new_value FROM since ORDER BY key, seq DESC
+    SELECT DISTINCT ON (key) key, new_value, new_erased_by FROM since ORDER BY key, seq DESC
 )
 SELECT (SELECT max(seq) FROM since) AS seq,
        (SELECT max(at) FROM since) AS at,
        coalesce((SELECT jsonb_object_agg(key, new_value) FROM last WHERE new_value IS NOT NULL), '{}') AS changed,
-       coalesce((SELECT array_agg(key) FROM last WHERE new_value IS NULL), '{}') AS gone;
+       coalesce((SELECT array_agg(key) FROM last WHERE new_value IS NULL), '{}') AS gone,
+       coalesce((SELECT array_agg(key) FROM last WHERE new_erased_by IS NOT NULL), '{}') AS erased;
 
 -- state_events --
 -- Why: a page of a conversation's changes, in order.
 -- Locks: none.  Clock: none.
 -- Result: changes after `after`, of one key where it is named.
-SELECT seq, key, old_value, new_value, old_value IS NOT NULL AS existed, new_value IS NOT NULL AS exists, operation,
-       source, event_id, run_id, trace_id, at
+SELECT seq, key, old_value, new_value, old_value IS NOT NULL OR old_erased_by IS NOT NULL AS existed,
+       new_value IS NOT NULL OR new_erased_by IS NOT NULL AS exists, coalesce(old_erased_by, new_erased_by) IS NOT NULL AS erased,
+       operation, source, event_id, run_id, trace_id, at
   FROM agent.state_events
  WHERE conversation_id = :conversation_id
    AND seq > :after

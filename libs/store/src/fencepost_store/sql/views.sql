@@ -46,7 +46,7 @@ SELECT r.id, r.tenant_id, r.status, r.waiting_on, r.module, r.mode, r.user_id, r
          WHERE a.run_id = r.id AND a.status <> 'withdrawn') AS actions,
        (SELECT jsonb_agg(jsonb_build_object('id', f.id, 'name', f.name, 'media_type', f.media_type,
                                             'size_bytes', f.size_bytes, 'status', f.status, 'version', f.version,
-                                            'sha256', encode(f.sha256, 'hex'), 'integrity', coalesce(f.lost, 'ok'),
+                                            'sha256', encode(f.sha256, 'hex'), 'integrity', CASE WHEN f.erased_at IS NOT NULL THEN 'erased' ELSE coalesce(f.lost, 'ok') END,
                                             'role', CASE WHEN f.run_id = r.id THEN 'output' ELSE 'input' END)
                          ORDER BY f.id)
           FROM agent.artifacts f

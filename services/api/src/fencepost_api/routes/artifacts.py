@@ -73,9 +73,14 @@ async def get_artifact(artifact_id: str, api: ApiDep, caller: CallerDep) -> Resp
 
 @router.get("/v1/artifacts/{artifact_id}/content", responses=_BYTES)
 async def content(artifact_id: str, request: Request, api: ApiDep, caller: StreamCallerDep) -> Response:
-    """The bytes, compared with their hash before the first is sent; else 410 `artifact_lost`."""
+    """The bytes, compared with their hash before the first is sent.
+
+    Else 410 `artifact_lost` or `artifact_erased`.
+    """
     check_queries(request, "ticket")
     row = await _row(api, caller, artifact_id)
+    if row["erased_at"] is not None:
+        raise Refusal("artifact_erased", "It was erased; the record that there was one remains.")
     sha256 = bytes(row["sha256"])
     tag = f'"{sha256.hex()}"'
     async with api.files:

@@ -59,7 +59,7 @@ async def present_or_past_state(
         await views.conversation(tx, wanted, None if caller.oversees else caller.user_id)
         found = await (state.state_at(tx, wanted, at) if at else state.present_state(tx, wanted))
     shown = {"conversation_id": wanted, "at": render.utc(at or found.at), "seq": found.seq}
-    return render.answer({**shown, "values": dict(found.values)})
+    return render.answer({**shown, "values": dict(found.values), "erased": found.erased})
 
 
 @router.get("/v1/conversations/{conversation_id}/state/events", response_model=Page[StateEventView])

@@ -1,4 +1,5 @@
-"""Goes round all artifacts and compares their bytes with their hashes; removes bytes that nobody's row names.
+"""Goes round all artifacts and compares their bytes with their hashes; removes bytes that nobody's row names,
+and those that an erasure listed.
 
 Bytes are read without a lock and a finding is written afterwards: what a reader found meanwhile is found
 again. A lost artifact is told by an event of the run that made it, by a metric and in the log; what came
@@ -50,6 +51,7 @@ class ScanArtifacts:
         async with self._store.transaction() as tx:
             due = await artifacts.artifacts_to_check(tx, self._every, BATCH)
         counts: Counter[str] = Counter()
+        counts["erased"] += await self._erase(self._bytes)
         for one in due:
             counts[await self._look(self._bytes, one)] += 1
         if self._rounds % SWEEP_EVERY == 0:
@@ -58,6 +60,18 @@ class ScanArtifacts:
         if len(due) == BATCH:
             counts["more"] = 1
         return {word: count for word, count in counts.items() if count}
+
+    async def _erase(self, store: ArtifactStore) -> int:
+        """Remove what erasures listed. A crash in between leaves it listed; removing twice is removing."""
+        async with self._store.transaction() as tx:
+            listed = await artifacts.artifacts_to_remove(tx, BATCH)
+        for tenant_id, artifact_id in listed:
+            await store.delete(key_of(tenant_id, artifact_id))
+            await ahit("reconciler.scan_artifacts.after_erase")
+            async with self._store.transaction() as tx:
+                await artifacts.note_removed(tx, artifact_id)
+            log.info("artifact.erased", artifact_id=str(artifact_id))
+        return len(listed)
 
     async def _look(self, store: ArtifactStore, one: ToCheck) -> str:
         try:
