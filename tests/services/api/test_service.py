@@ -11,6 +11,7 @@ import httpx
 import pytest
 from fencepost_contracts.http_life import LedgerEntryView, LedgerSummary, ReminderView
 from fencepost_contracts.http_views import IntentView, ModuleView, Page, Problem, SettingsView, ToolsView
+from fencepost_domain.budget import DEFAULTS
 from jsonschema_rs import meta, validator_for
 
 from tests.support.api import Served, a_key, saying, serving
@@ -127,7 +128,7 @@ async def test_settings_are_merged_and_guarded(served: Served) -> None:
     ann, chief = served.as_(), served.as_("chief", "admin")
     shipped = SettingsView.model_validate((await ann.get("/v1/settings")).json())
     assert (shipped.zone, shipped.approval["four_eyes"]) == (None, [])
-    assert shipped.budgets == {"actions": 10, "model_calls": 64}
+    assert shipped.budgets == DEFAULTS
     tenant = await chief.patch(
         "/v1/settings?scope=tenant",
         json={"zone": "Asia/Shanghai", "budgets": {"model_calls": 20}, "approval": {"four_eyes": ["high"]}},

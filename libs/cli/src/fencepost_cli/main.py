@@ -34,6 +34,7 @@ COMMANDS: Final[dict[str, str]] = {
     "fork": "fencepost_cli.commands.lineage:fork",
     "simulate": "fencepost_cli.commands.lineage:simulate",
     "export": "fencepost_cli.commands.evidence:export",
+    "budgets": "fencepost_cli.commands.budgets:budgets",
     "effects": "fencepost_cli.commands.effects:effects",
     "verify": "fencepost_cli.commands.evidence:verify",
     "replay": "fencepost_cli.commands.evidence:replay",

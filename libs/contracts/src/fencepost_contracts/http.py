@@ -69,13 +69,18 @@ class Wire(BaseModel):
 
 
 class Budget(Wire):
-    """Limits of one lineage of runs; a request may only lower what the tenant allows."""
+    """Limits of one lineage of runs; a request may only lower what the tenant allows.
+
+    cost: in the currency of the price table. seconds: the longest deadline of a run.
+    """
 
     model_calls: Count | None = None
     actions: Count | None = None
     input_tokens: Count | None = None
     output_tokens: Count | None = None
     cost: Money | None = None
+    recoveries: Count | None = None
+    seconds: Annotated[StrictInt, Field(ge=1, le=LONGEST_DEADLINE_SECONDS)] | None = None
 
 
 class RunInput(Wire):

@@ -9,9 +9,9 @@ from functools import cache
 from typing import Any, Final
 from zoneinfo import available_timezones
 
+from fencepost_domain.budget import DEFAULTS
 from fencepost_domain.errors import Invalid
 
-DEFAULT_BUDGETS: Final[Mapping[str, Any]] = {"actions": 10, "model_calls": 64}  # design 04
 DEFAULT_EXPIRES_IN_SECONDS: Final = 7 * 24 * 3600
 PERSONAL: Final = ("zone", "locale", "currency")  # a person's own; the rest is the tenant's
 
@@ -27,7 +27,7 @@ class Effective:
     roles: Mapping[str, Any] = field(default_factory=dict)
     quorum: Mapping[str, Any] = field(default_factory=dict)
     expires_in_seconds: int = DEFAULT_EXPIRES_IN_SECONDS
-    budgets: Mapping[str, Any] = field(default_factory=lambda: DEFAULT_BUDGETS)
+    budgets: Mapping[str, Any] = field(default_factory=lambda: DEFAULTS)
 
     def view(self) -> dict[str, Any]:
         approval = {
@@ -48,7 +48,7 @@ def effective(tenant: Mapping[str, Any], person: Mapping[str, Any]) -> Effective
         roles=approval.get("roles") or {},
         quorum=approval.get("quorum") or {},
         expires_in_seconds=approval.get("expires_in_seconds") or DEFAULT_EXPIRES_IN_SECONDS,
-        budgets={**DEFAULT_BUDGETS, **(tenant.get("budgets") or {})},
+        budgets={**DEFAULTS, **(tenant.get("budgets") or {})},
     )
 
 

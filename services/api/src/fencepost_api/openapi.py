@@ -16,6 +16,7 @@ from fencepost_contracts.http import (
     TicketRequest,
 )
 from fencepost_contracts.http_admin import HandoffRequest, RepairRequest
+from fencepost_contracts.http_budgets import BudgetPut
 from fencepost_contracts.http_effects import CompensationRequest, EffectResolution
 from fencepost_contracts.http_evidence import (
     ForkRequest,
@@ -33,7 +34,7 @@ _REQUESTS: Final = (
     RunRequest, StopRequest, ResolutionRequest, LinkRequest, SettingsPatch, TicketRequest, IntentRequest,
     PinDecision,
     HandoffRequest, RepairRequest, RetryRequest, ForkRequest, SimulationRequest, SimulationsRequest,
-    EffectResolution, CompensationRequest, Problem,
+    EffectResolution, CompensationRequest, BudgetPut, Problem,
 )  # fmt: skip
 _REFS: Final = "#/components/schemas/{model}"
 _TEXT: Final = {"type": "string"}

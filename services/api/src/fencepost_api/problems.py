@@ -80,6 +80,7 @@ PROBLEMS: Final[Mapping[str, tuple[int, str]]] = {
     "artifact_type_refused": (415, "This type of file isn't taken"),
     "invalid_request": (422, "The request is not valid"),
     "idempotency_key_reused": (422, "Idempotency-Key was used for another request"),
+    "budget_exhausted": (429, "A budget is used up"),
     "headers_too_large": (431, "The headers are too large"),
     "artifacts_unavailable": (503, "The artifact store doesn't answer"),
     "internal": (500, "Something failed on our side"),

@@ -4,15 +4,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
+from fencepost_intents.contract.fields import field_lists
 from fencepost_intents.contract.scope import Clause, Scope, negated
 from fencepost_intents.patterns import lazy
+from fencepost_intents.result import Span
 
 _KIND: Final = lazy(
     r"(?P<pptx>pptx?(?![a-z])|幻灯片?|演示文稿|演示稿|课件|简报(?!会)|胶片|\b(?:slide ?decks?|slide ?shows?|slides?|decks?|presentations?|power ?points?|keynote)\b)"
     r"|(?P<xlsx>xlsx?(?![a-z])|excel(?![a-z])|电子表格|工作簿|表格文件|\b(?:spread ?sheets?|workbooks?)\b)"
-    r"|(?P<docx>docx?(?![a-z])|\bword\b(?! (?:for|count|by|limit|of|cloud))|(?<![a-z])word(?![a-z ])|文档|\b(?:word )?documents?\b)"
+    r"|(?P<docx>docx?(?![a-z])|(?<!in a )(?<!in one )\bword\b(?! (?:for|count|by|limit|of|cloud))|(?<![a-z])(?<!in a )(?<!in one )word(?![a-z ])|文档|\b(?:word )?documents?\b)"
     r"|(?P<email>e-?mails?\b(?! address)|邮件)"
 )
 _MAKE_ZH: Final = r"(?:做|制作|生成|创建|写|准备|弄|整|搞|设计|产出|输出|导出|起草|拟|编写|撰写|编制|画|要|需要|想要|来|给我|出|建|汇总|整理|归纳|形成|交付|提供|返回|回复)"
@@ -27,20 +30,20 @@ _FROM: Final = lazy(
 # Words by which the file after them is the goal, whatever stands before.
 _INTO: Final = lazy(
     r"(?:成|为|作|到|以|用)(?:一?[个份套]|新的?|[中英双]文|英语|繁体|简体|中英双语|双语|\d+页的?|[一二三四五六七八九十]+页的?|的|漂亮的|正式的)*$"
-    r"|\b(?:into|to|as|in)(?: (?:an?|the|one|new|short|formal|\d+-?(?:page|slide)|english|chinese|real|proper|single|nice|editable|bilingual))* *$"
+    r"|\bon(?: (?:a|one|each|every|new|single))+ *$|\b(?:into|to|as|in|source for|basis for|input for)(?: (?:an?|the|one|new|short|formal|\d+-?(?:page|slide)|english|chinese|real|proper|single|nice|editable|bilingual))* *$"
 )
 _AFTER_SOURCE: Final = lazy(
     r"^\S*?(?:里面?|中|内|上)(?:的|提取|找|摘|读|有|所)|^(?:附件|文件)?的(?:内容|数据|文字|要点|信息|第|每|全部|所有|页|表格)|^ (?:attachment|i (?:sent|attached|uploaded)|you (?:made|sent)|that i|attached|above)\b|^(?:文件)?(?:是|有)(?:什么|哪|多少)|^(?:打不开|坏了|损坏)"
 )
 _ABOUT: Final = lazy(
-    r"(?:关于|介绍|主题是|讲|讲述|谈|论)[^,]{0,20}$|\b(?:about|on|titled|called|regarding|explaining|for (?:a|my|the) )[^,]{0,30}$"
+    r"(?:关于|介绍|主题是|讲|讲述|谈|论)[^,]{0,20}$|\b(?:about|on|titled|called|regarding|explaining|for (?:a|my|the))\b[^,]{0,30}$"
 )
 _FORMAT: Final = lazy(r"^(?:文件|文档)?(?:格式|版本?|形式)|^ (?:format|form|version|file)\b")
 _BARE: Final = lazy(
-    r"^\s*(?:请|麻烦|帮我|我|给|来|一|[份个套]|a |an |the |one |new |中文|英文|英语|chinese |english |[\w-]+ ){0,4}$"
+    r"^\s*(?:请|麻烦|帮我|我|给|来|一|[份个套]|a |an |the |one |new |中文|英文|英语|[\d一二三四五六七八九十]+页(?:左右)?的?|chinese |english |[\w-]+ ){0,4}$"
 )
 _AFTER_MAKE: Final = lazy(
-    r"^[^,。]{0,8}?(?:也|再|都|帮我|给我|麻烦)?(?:做|生成|写|制作|要|来|出|准备)(?!好的|过|了)(?:一?[份个套下]|成|出来|$)|^ (?:please|too|as well)\b"
+    r"^[^,。]{0,8}?(?:也|再|都|帮我|给我|麻烦)?(?:做|生成|写|制作|要|来|出|准备)(?!好的|过|了)(?:一?[份个套下]|成|出来|$)|^(?:里面?|中|上)?(?:都|也)?(?:要|需要?|必须|应该|得)(?:有|体现|包[含括]|列|放|写|显示|含)|^ (?:please|too|as well)\b|^ (?:must|should|has to|needs? to) (?:have|include|show|contain|list)\b"
 )
 
 
@@ -48,10 +51,14 @@ def file_kinds(scope: Scope) -> tuple[str, ...]:
     """The kinds asked for, in the order of the words; of FILE_KINDS. A correction takes back those before."""
     wanted: list[str] = []
     refused: set[str] = set()
+    listed = [one.span for one in field_lists(scope)]
+    corrects = False
     for clause in scope.clauses:
-        named, not_named = _of_clause(clause, scope.zh)
-        if clause.corrects and named:
+        named, not_named = _of_clause(clause, scope.zh, listed)
+        corrects = corrects or clause.corrects
+        if corrects and named:
             wanted.clear()
+            corrects = False
         wanted += named
         refused |= not_named - set(named)
     if any(part.intent == "email.draft" for part in scope.parts) and "email" not in refused and not wanted:
@@ -59,13 +66,15 @@ def file_kinds(scope: Scope) -> tuple[str, ...]:
     return tuple(kind for kind in dict.fromkeys(wanted) if kind not in refused)
 
 
-def _of_clause(clause: Clause, zh: bool) -> tuple[list[str], set[str]]:
+def _of_clause(clause: Clause, zh: bool, listed: Sequence[Span]) -> tuple[list[str], set[str]]:
     wanted: list[str] = []
     refused: set[str] = set()
     at = 0
     for found in _KIND.finditer(clause.words):
         kind, start = str(found.lastgroup), found.start()
         before, after = clause.words[at:start], clause.words[found.end() :]
+        if any(first <= clause.start + start < last for first, last in listed):
+            continue  # a field of that name
         if negated(clause.words, start, zh):
             refused.add(kind)
             at = found.end()

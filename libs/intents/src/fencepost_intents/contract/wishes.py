@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from fencepost_intents.contract.fields import field_lists
 from fencepost_intents.contract.scope import Scope, negated
 from fencepost_intents.intent.languages import NAMES
 from fencepost_intents.patterns import lazy
@@ -14,7 +15,7 @@ from fencepost_intents.result import SlotValue
 
 _ALL: Final = lazy(
     r"全部(?!门|队|落|长)|所有(?!权|制|者)|每一?[项条行笔份款](?!不|最多|至多|限)|每一(?:个|页|张|家|位|名)(?!月|人|星期|季度|小时|礼拜|周|工作日)|每个(?!月|人|星期|季度|小时|礼拜|周|工作日|部分|页面)(?=[\u4e00-\u9fff])|逐[项条行个一页]|(?<!不)完整(?!性|句|路径|姓名|地址|的(?:一天|句子|姓名|地址))|全量|一[个条项]都?不[能许要]?[漏落少]|(?:不|别|勿|无|没有?)(?:要|能|得|许|可|准)?(?:有)?(?:任何)?(?:遗漏|漏掉|漏(?!洞)|落下|缺失|省略)|全都|悉数|一网打尽|全文|整[本份篇](?!的?价)|毫无遗漏"
-    r"|\b(?:all(?! (?:right|the best|day|night|week|year|over|about|in all|of a sudden|along|kinds|sorts|hands|set|good|done|caps|levels|ages|audiences|staff))|every(?! (?:day|week|month|year|morning|evening|night|hour|monday|tuesday|wednesday|thursday|friday|saturday|sunday|time|other|now|quarter|weekday|few|\d+|one of us|slide|page))|everything|each(?! (?:other|day|week|month|year|time|slide|page|of us|team|quarter))|complete(?! (?:sentences?|stranger|guide|the|novice|it|name))|completely|the entire|entire|the whole|in full|full(?:y)? (?:coverage|list|content|text|table|document|file|report|dataset|cover\w*)|without (?:omissions?|leaving|omitting|skipping|missing|exceptions?)|(?:don't|do not|never) (?:leave (?:anything|any|out)|miss|skip|omit|drop)|nothing (?:left out|missing)|exhaustive(?:ly)?|no omissions)\b"
+    r"|\b(?:all(?! (?:right|the best|day|night|week|year|over|about|in all|of a sudden|along|kinds|sorts|hands|set|good|done|caps|levels|ages|audiences|staff))|every(?! (?:day|week|month|year|morning|evening|night|hour|monday|tuesday|wednesday|thursday|friday|saturday|sunday|time|other|now|quarter|weekday|few|\d+|one of us|slide|page))|everything|each(?! (?:other|day|week|month|year|time|slide|page|of us|team|quarter))|complete(?! (?:sentences?|stranger|guide|the|novice|it|name))|completely|the entire|entire|the whole|in full(?! \w)|full(?:y)? (?:coverage|list|content|text|table|document|file|report|dataset|cover\w*)|without (?:omissions?|leaving|omitting|skipping|missing|exceptions?)|(?:don't|do not|never) (?:leave (?:anything|any|out)|miss|skip|omit|drop)|nothing (?:(?:may|must|should|can) be )?(?:left out|missing|omitted|lost)|exhaustive(?:ly)?|no omissions)\b"
 )
 _SELF_NEGATED: Final = lazy(r"漏|落下|缺失|省略|without|don't|do not|never|no omissions|nothing|都不|不")
 _TO_PEOPLE: Final = lazy(r"(?:给|向|对|面向|通知|邀请|发给|抄送|感谢|祝)$")
@@ -37,7 +38,7 @@ _LANGUAGE: Final = lazy(
     rf"(?:用|以|使用|采用|输出|转成|转为|翻译?成|译成|做成|写成|语言(?:为|是|用|[:：])?|改成|换成)(?:纯|标准)?(?P<zh1>{_LANGUAGE_NAMES})(?!老师|课|考试|作业|单词|角)"
     rf"|(?P<zh2>{_LANGUAGE_NAMES})的?(?={_THINGS})"
     rf"|\b(?:in|into|use|using)(?: (?:plain|simple|formal|good|proper|business|fluent|clear))? (?P<en1>{_LANGUAGE_NAMES})\b(?! (?:class|lessons?|market|companies|company|history|new year|schools?|literature|customers?|restaurants?|cities|teachers?|medicine|food|culture))"
-    rf"|\b(?P<en2>{_LANGUAGE_NAMES})(?:-language)? (?={_THINGS}\b)|\blanguage\s*(?::|is|should be|=)\s*(?P<en3>{_LANGUAGE_NAMES})\b|(?P<mine>(?:用|以)?我(?:的|自己的)?(?:语言|母语)|\bmy (?:own |native )?language\b)"
+    rf"|\b(?P<en2>{_LANGUAGE_NAMES})(?:-language)? (?={_THINGS}\b)|\blanguage\s*(?::|is|should be|=)\s*(?P<en3>{_LANGUAGE_NAMES})\b|^\s*(?:我?要|需要|请?用|最好是?)?(?P<zh3>{_LANGUAGE_NAMES})(?:的|版的?)?\s*[。.!]?$|(?P<mine>(?:用|以)?我(?:的|自己的)?(?:语言|母语)|\bmy (?:own |native )?language\b)"
 )
 _SOURCE_LANGUAGE: Final = lazy(
     r"(?:把|将|这[份个]|那[份个]|附件(?:的|里的?|中的?)?|原文是?|从|上传的|基于|根据|阅读)$|\b(?:from|attached|this|these|the attached|based on(?: the| an?)?|of the|original)\s*$"
@@ -55,7 +56,7 @@ _SOURCE_THING: Final = lazy(
     r"(?:附件(?:中|里)?的?|这[个张份些]|那[个张份]|上传的|根据|基于|从|把|将|我的|原有?的?)$|\b(?:the attached|attached|this|these|that|from the|from|based on the|in the|my|uploaded)\s*$"
 )
 _SOURCE_AFTER: Final = lazy(
-    r"^(?:里|中|内|上)的?|^的(?:内容|数据)|^ (?:i|in the attach|above|attached|from the)"
+    r"^(?:里|中|内|上)的?|^的(?:内容|数据)|^ (?:i|in the attachments?|above|attached|from the)\b"
 )
 _PICTURE: Final = lazy(
     r"图片|配图|插图|图表|柱状?图|条形图|饼图|折线图|曲线图|示意图|流程图|趋势图|照片|插画|图文并茂|配上?图|(?<![a-z])logo(?![a-z])|雷达图|热力图|甘特图"
@@ -68,13 +69,16 @@ _PICTURE_IDIOM: Final = lazy(
 
 def full_coverage(scope: Scope) -> bool:
     """Whether nothing of the sources may be left out. Fewer than all said anywhere in the order: no."""
+    rows = [one.span for one in field_lists(scope) if one.sure]
     asked = False
     for clause in scope.clauses:
         if _PART_ONLY.search(clause.words):
             return False
-        asked = asked or any(
-            _asks_for_all(clause.words, found, scope.zh) for found in _ALL.finditer(clause.words)
-        )
+        for found in _ALL.finditer(clause.words):
+            at = clause.start + found.start()
+            if any(first <= at < last for first, last in rows):
+                continue  # "each row has name and date" says how a row looks
+            asked = asked or _asks_for_all(clause.words, found, scope.zh)
     return asked
 
 
@@ -96,7 +100,8 @@ def output_language(scope: Scope, locale: str | None) -> str | None:
     for clause in scope.clauses:
         for found in _LANGUAGE.finditer(clause.words):
             before = clause.words[: found.start()]
-            if negated(clause.words, found.start(), scope.zh) or _SOURCE_LANGUAGE.search(before):
+            beside = found.lastgroup in ("zh2", "en2")  # the language of the thing named right after it
+            if negated(clause.words, found.start(), scope.zh) or (beside and _SOURCE_LANGUAGE.search(before)):
                 continue
             said = locale if found.group("mine") else NAMES[found.group(str(found.lastgroup))]
     if said is None:
@@ -106,8 +111,8 @@ def output_language(scope: Scope, locale: str | None) -> str | None:
 
 
 def tables(scope: Scope) -> bool:
-    """Whether a table is asked for; one that is only read from isn't."""
-    return _thing(scope, _TABLE, _TABLE_IDIOM)
+    """Whether a table is asked for, or fields of rows; one that is only read from isn't."""
+    return _thing(scope, _TABLE, _TABLE_IDIOM) or any(one.sure for one in field_lists(scope))
 
 
 def pictures(scope: Scope) -> bool:

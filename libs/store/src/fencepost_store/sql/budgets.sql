@@ -54,7 +54,8 @@ SELECT (SELECT reached FROM short ORDER BY rank, reached LIMIT 1) AS reached FRO
 -- Locks: none.  Clock: database.
 -- Result: a row a budget; counters of a window that is over are zero.
 SELECT s.user_id, s.per, s.limits, s.set_by, s.set_at, CASE WHEN s.per <> 'total' THEN w.begins END AS starts_at,
-       CASE s.per WHEN 'day' THEN w.begins + interval '1 day' WHEN 'month' THEN w.begins + interval '1 month' END AS ends_at,
+       CASE WHEN s.per <> 'total' THEN
+            (w.begins AT TIME ZONE 'UTC' + CAST('1 ' || s.per AS interval)) AT TIME ZONE 'UTC' END AS ends_at,
        CASE WHEN s.window_start = w.begins THEN jsonb_build_object(
             'model_calls', s.model_calls, 'input_tokens', s.input_tokens, 'output_tokens', s.output_tokens,
             'cost', CAST(trim_scale(s.cost) AS text), 'actions', s.actions) ELSE '{}' END AS used,

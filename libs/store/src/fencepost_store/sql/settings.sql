@@ -4,6 +4,26 @@
 -- Result: up to two rows; user_id '' is the tenant's.
 SELECT user_id, body FROM agent.settings WHERE tenant_id = agent.tenant() AND user_id IN ('', :user_id);
 
+-- read_for_run --
+-- Why: what a new run is made by, in one statement: the settings over each other, and the budgets that hold its user.
+-- Locks: none.  Clock: database.
+-- Result: one row; counters of a window that is over are left out.
+SELECT (SELECT jsonb_object_agg(s.user_id, s.body)
+          FROM agent.settings s
+         WHERE s.tenant_id = agent.tenant() AND s.user_id IN ('', :user_id)) AS settings,
+       (SELECT jsonb_agg(jsonb_build_object(
+                   'user_id', b.user_id, 'per', b.per, 'limits', b.limits, 'reserved', CAST('{}' AS jsonb),
+                   'starts_at', CASE WHEN b.per <> 'total' THEN b.begins END,
+                   'ends_at', CASE WHEN b.per <> 'total' THEN
+                       (b.begins AT TIME ZONE 'UTC' + CAST('1 ' || b.per AS interval)) AT TIME ZONE 'UTC' END,
+                   'used', CASE WHEN b.window_start = b.begins THEN jsonb_build_object(
+                                'model_calls', b.model_calls, 'input_tokens', b.input_tokens,
+                                'output_tokens', b.output_tokens, 'cost', CAST(b.cost AS text), 'actions', b.actions) ELSE '{}' END))
+          FROM (SELECT s.*, agent.budget_window(s.per, clock_timestamp()) AS begins
+                  FROM agent.shared_budgets s
+                 WHERE s.tenant_id = agent.tenant() AND s.user_id IN ('', :user_id)) AS b) AS budgets,
+       clock_timestamp() AS now;
+
 -- lock_settings --
 -- Why: two patches at once must both be kept.
 -- Locks: the settings' row, made when absent.  Clock: database.

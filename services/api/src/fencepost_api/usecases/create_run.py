@@ -22,6 +22,7 @@ from fencepost_store.runs import create_run as store_run
 from fencepost_store.transaction import Tx
 
 from fencepost_api.auth import Caller
+from fencepost_api.budgets import check_budgets
 from fencepost_api.context import Api
 from fencepost_api.effective import check_zone, effective, lowered
 from fencepost_api.handoff import brief
@@ -85,7 +86,9 @@ async def _create(
 async def _new_run(
     api: Api, tx: Tx, caller: Caller, request: RunRequest, key: str, digest: str, traceparent: str | None
 ) -> NewRun:
-    settings = effective(*await settings_store.read(tx, caller.user_id))
+    stored = await settings_store.read_for_run(tx, caller.user_id)
+    check_budgets(stored.budgets, stored.now)
+    settings = effective(stored.tenant, stored.person)
     before = await _before(tx, caller, request)
     given = request.input or before.input
     await _check_attachments(tx, caller, given.attachments)
@@ -94,6 +97,7 @@ async def _new_run(
     known = await _known_modules(api, tx)
     module = before.module or _module(request, given.text, api.clock.now(), zone, locale, known)
     asked = request.budget.model_dump(exclude_none=True) if request.budget else {}
+    budget = lowered(settings.budgets, asked)
     return NewRun(
         id=api.ids.uuid7(),
         tenant_id=caller.tenant_id,
@@ -109,13 +113,19 @@ async def _new_run(
         idempotency_key=key,
         request_hash=digest,
         metadata=request.metadata,
-        budget=lowered(settings.budgets, asked),
-        deadline=timedelta(seconds=request.deadline_seconds) if request.deadline_seconds else None,
+        budget=budget,
+        deadline=_deadline(request.deadline_seconds, budget.get("seconds")),
         traceparent=traceparent,
         must_be_free=request.on_busy == "reject",
         continues=request.continues,
         root_run_id=before.root_run_id,
     )
+
+
+def _deadline(*seconds: int | None) -> timedelta | None:
+    """The nearest of those given."""
+    given = [one for one in seconds if one is not None]
+    return timedelta(seconds=min(given)) if given else None
 
 
 async def _known_modules(api: Api, tx: Tx) -> frozenset[str]:
