@@ -274,6 +274,20 @@ async def test_actions_are_taken_from_every_scope_or_from_none(lives: Lives) -> 
     assert ((await lineage(lives, held))["actions"], (await shared(lives, USER))["actions"]) == (2, 2)
 
 
+async def test_a_lineage_repeats_external_tools_a_limited_number_of_times(lives: Lives) -> None:
+    held = await lives.claimed(budget={"recoveries": 2})
+
+    async def take() -> None:
+        async with lives.gateway.transaction(TENANT) as tx:
+            await budgets.take_recovery(tx, held.run.id)
+
+    await take()
+    await take()
+    with pytest.raises(Conflict) as refused:
+        await take()
+    assert refused.value.stored == {"limit": "recoveries"}
+
+
 async def test_a_budget_that_is_removed_while_a_call_is_out_holds_nobody_up(lives: Lives) -> None:
     await limit(lives, cost="1")
     held = await lives.claimed()

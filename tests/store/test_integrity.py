@@ -140,6 +140,9 @@ PLANTS: Mapping[str, Sequence[str]] = {
     "i22_open_attempts_are_named": [
         "UPDATE agent.finalizations SET unconfirmed_effects = '[]' WHERE run_id = %(cancelled)s"
     ],
+    "i23_budget_is_what_was_used": [
+        "UPDATE agent.budgets SET cost = cost + 1 WHERE root_run_id = %(queued)s"
+    ],
     "i27_tenants_agree": [
         f"UPDATE agent.messages SET tenant_id = '{OTHER_TENANT}'"
         " WHERE run_id = %(succeeded)s AND author = 'user'"

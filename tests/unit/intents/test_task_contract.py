@@ -25,7 +25,8 @@ EMPTY: dict[str, Any] = {
     "pictures": False,
 }
 PIECES = (
-    "不要 做 PPT Word Excel 全部 每一行 包含 名称、时间、地点 ， 。 用中文 翻译成英文 ： “ ” 附件 提醒我 的 表格 图表 "
+    "不要 做 PPT Word Excel 全部 每一行 包含 名称、时间、地点 ， 。 用中文 翻译成英文 ： “ ” 附件 "
+    "提醒我 的 表格 图表 "
     "make a deck with name, date and place don't include all every instead of into slides > email"
 )
 WORDS = st.sampled_from([*PIECES.split(), " ", "\n"])

@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from fencepost_domain.budget import Per, SharedBudget
+from fencepost_domain.budget import DEFAULTS, Per, SharedBudget
 from fencepost_domain.errors import Conflict
 from sqlalchemy import RowMapping
 
@@ -38,6 +38,12 @@ async def take_action(tx: Tx, root_run_id: UUID, user_id: str, default_limit: in
     reached = row["reached"] if row is not None else "actions"
     if reached is not None:
         raise Conflict("budget_exhausted", f"the limit {reached} is reached", {"limit": reached})
+
+
+async def take_recovery(tx: Tx, run_id: UUID) -> None:
+    """Take one repeat of an external tool from the lineage. Raises Conflict budget_exhausted."""
+    if await tx.row("take_recovery", run_id=run_id, default_limit=DEFAULTS["recoveries"]) is None:
+        raise Conflict("budget_exhausted", "the limit recoveries is reached", {"limit": "recoveries"})
 
 
 async def shared_budgets(tx: Tx, user_id: str, *, everybody: bool = False) -> Sequence[Kept]:

@@ -59,6 +59,7 @@ SQL_CHECKS: Final[Mapping[str, str]] = MappingProxyType(
         "i21_one_final_message": "I21",
         "i22_no_attempt_after_the_stop": "I22",
         "i22_open_attempts_are_named": "I22",
+        "i23_budget_is_what_was_used": "I23",
         "i27_tenants_agree": "I27",
         "i31_fired_once": "I31",
         "i11_state_log_is_whole": "I11",

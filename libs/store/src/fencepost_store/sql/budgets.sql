@@ -49,6 +49,16 @@ WITH shared AS MATERIALIZED (
 )
 SELECT (SELECT reached FROM short ORDER BY rank, reached LIMIT 1) AS reached FROM lineage;
 
+-- take_recovery --
+-- Why: a lineage repeats external tools a limited number of times, over all its actions.
+-- Locks: the root run's budget, after the run's and the action's rows.  Clock: none.
+-- Result: the count, or no row when the limit is reached.
+UPDATE agent.budgets
+   SET recoveries = recoveries + 1
+ WHERE root_run_id = (SELECT root_run_id FROM agent.runs WHERE id = :run_id)
+   AND recoveries < coalesce(CAST(limits ->> 'recoveries' AS bigint), :default_limit)
+RETURNING recoveries;
+
 -- shared_budgets --
 -- Why: the budgets of a tenant and one user, or of all its users, as they stand in the window of now.
 -- Locks: none.  Clock: database.
@@ -157,3 +167,24 @@ UPDATE agent.model_calls c
   FROM owed o
  WHERE c.id = o.id
 RETURNING c.id;
+
+-- i23_budget_is_what_was_used --
+-- Why: I23. A lineage's budget holds what its calls used and what those in flight reserved, no more and no less.
+-- Locks: none.  Clock: none.
+-- Result: lineages whose counters say otherwise.
+SELECT 'budget ' || b.root_run_id AS subject,
+       'counts ' || b.model_calls || ' calls, ' || b.input_tokens || '/' || b.output_tokens || ' tokens, cost ' || b.cost
+       || '; its calls say ' || coalesce(u.calls, 0) || ', ' || coalesce(u.input, 0) || '/' || coalesce(u.output, 0)
+       || ', ' || coalesce(u.cost, 0) AS detail
+  FROM agent.budgets b
+  LEFT JOIN (
+       SELECT r.root_run_id, count(*) AS calls, sum(c.input_tokens) AS input, sum(c.output_tokens) AS output, sum(c.cost) AS cost,
+              coalesce(sum(c.reserved_input) FILTER (WHERE c.state = 'started'), 0) AS open_input,
+              coalesce(sum(c.reserved_output) FILTER (WHERE c.state = 'started'), 0) AS open_output,
+              coalesce(sum(c.reserved_cost) FILTER (WHERE c.state = 'started'), 0) AS open_cost
+         FROM agent.model_calls c
+         JOIN agent.runs r ON r.id = c.run_id
+        GROUP BY r.root_run_id) AS u USING (root_run_id)
+ WHERE (b.model_calls, b.input_tokens, b.output_tokens, b.cost, b.reserved_input, b.reserved_output, b.reserved_cost)
+       IS DISTINCT FROM (coalesce(u.calls, 0), coalesce(u.input, 0), coalesce(u.output, 0), coalesce(u.cost, 0),
+                         coalesce(u.open_input, 0), coalesce(u.open_output, 0), coalesce(u.open_cost, 0));

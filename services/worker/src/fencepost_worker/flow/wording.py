@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from fencepost_domain.budget import SHARED
 from fencepost_domain.termination import Ending
 from fencepost_domain.vocabulary import Reason
 
@@ -44,6 +45,37 @@ _CODES: Final[Mapping[str, Words]] = {
     "agentic_not_available": (
         "这需要分几步完成，目前还做不到。",
         "This needs several steps, which is not available yet.",
+    ),
+    **{
+        f"{scope}_{kind}": words
+        for scope, words in {
+            "tenant": (
+                "您所在组织的额度已用完，管理员可以提高额度。",
+                "Your organisation's budget is used up; an admin can raise it.",
+            ),
+            "user": (
+                "您的额度已用完，管理员可以提高额度。",
+                "Your budget is used up; an admin can raise it.",
+            ),
+        }.items()
+        for kind in SHARED
+    },
+    "cost": ("本次任务的费用上限已到。", "This run reached its limit of cost."),
+    "requirement_unproven": (
+        "结果还没有满足您的全部要求。",
+        "The result does not meet all that you asked for.",
+    ),
+    "repeated_action": (
+        "同样的操作重复了几次都没有新的结果，已停止。",
+        "The same action was repeated without anything new, so it was stopped.",
+    ),
+    "refused_action": (
+        "您没有批准的操作又被提出，已停止。",
+        "An action you had refused came up again; it was stopped.",
+    ),
+    "no_new_evidence": (
+        "几轮下来没有新的进展，已停止。",
+        "Several rounds brought nothing new, so it was stopped.",
     ),
     "input_empty": ("请求是空的。", "The request was empty."),
     "answer_invalid": ("这个回答不在可选范围内。", "The answer was not one of the choices."),
