@@ -19,6 +19,7 @@ from fencepost_domain.vocabulary import EffectClass, EffectState
 from fencepost_store import actions as store
 from fencepost_store import grants
 from fencepost_store.actions import Surroundings
+from fencepost_store.budgets import take_recovery
 from fencepost_store.effects import Effect, Outcome, look_at_effect
 from fencepost_store.runs import Locked
 from fencepost_store.transaction import Tx
@@ -81,8 +82,12 @@ async def authorise(
 async def authorise_repeat(
     gateway: Gateway, tx: Tx, locked: Locked, fence: Fence, request: CommitRequest
 ) -> Authorised:
-    """May another attempt be opened? All that counts for the first, but for its spent token."""
-    return await _under_locks(gateway, tx, check_start(locked, fence), fence, request, repeats=True)
+    """May another attempt be opened? All that counts for the first, but for its spent token; and a repeat of
+    the lineage's is taken. Raises Conflict budget_exhausted when none is left.
+    """
+    may = await _under_locks(gateway, tx, check_start(locked, fence), fence, request, repeats=True)
+    await take_recovery(tx, fence.run_id)
+    return may
 
 
 async def _under_locks(

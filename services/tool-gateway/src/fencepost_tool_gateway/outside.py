@@ -23,7 +23,6 @@ from fencepost_domain.vocabulary import EffectState, Ev
 from fencepost_runtime.failpoints import FailpointError, ahit
 from fencepost_runtime.logging import get_logger
 from fencepost_store import effects_outside as store
-from fencepost_store.budgets import take_recovery
 from fencepost_store.effects_outside import WholeEffect
 from fencepost_store.record import record
 from fencepost_store.runs import lock_run
@@ -184,7 +183,6 @@ async def _repeat(
     async def write(tx: Tx) -> Started | InProgress:
         locked = await lock_run(tx, fence.run_id)
         may = await authorise_repeat(gateway, tx, locked, fence, request)
-        await take_recovery(tx, fence.run_id)
         tool = may.call.tool
         effect = await store.lock_whole_effect(tx, key)
         assert effect is not None  # effects are never deleted
