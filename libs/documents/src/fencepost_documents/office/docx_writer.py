@@ -21,9 +21,9 @@ from .outline import DocumentOutline, Section, Table
 from .packing import normalise
 from .palette import DEEP, INK, LINE, PALE, WHITE
 from .report import QualityReport, report_on
-from .table_layout import column_widths
+from .table_layout import fitting_widths
 
-_CELL: Final = 10  # points
+_CELLS: Final = (10, 9, 8, 7)  # points; 7 is small, and still better than words broken within
 _PAGE: Final = (595.3, 841.9)  # A4, in points
 _MARGIN: Final = 64.0
 _MANY_COLUMNS: Final = 6  # from here on the pages lie on their side
@@ -114,17 +114,15 @@ def _write_table(document: Any, table: Table, outline: DocumentOutline) -> None:
     _draw_lines(drawn)
     page = document.sections[0]
     room = (page.page_width - page.left_margin - page.right_margin) / Pt(1)
-    widths = [
-        Pt(width)
-        for width in column_widths([clean(one) for one in columns], [*map(_cleaned, rows)], room, _CELL)
-    ]
+    size, shared = fitting_widths([clean(one) for one in columns], [*map(_cleaned, rows)], room, _CELLS)
+    widths = [Pt(width) for width in shared]
     drawn.autofit = False
     for column, width in zip(drawn.columns, widths, strict=True):
         column.width = width
-    _fill_row(drawn.rows[0], columns, widths, DEEP, WHITE, bold=True)
+    _fill_row(drawn.rows[0], columns, widths, size, DEEP, WHITE, bold=True)
     _repeat(drawn.rows[0])
     for number, cells in enumerate(rows):
-        _fill_row(drawn.add_row(), cells, widths, PALE if number % 2 else WHITE, INK)
+        _fill_row(drawn.add_row(), cells, widths, size, PALE if number % 2 else WHITE, INK)
 
 
 def _cleaned(cells: Sequence[str]) -> list[str]:
@@ -142,7 +140,14 @@ def _draw_lines(table: Any) -> None:
 
 
 def _fill_row(
-    row: Any, texts: Sequence[str], widths: Sequence[Any], ground: str, colour: str, *, bold: bool = False
+    row: Any,
+    texts: Sequence[str],
+    widths: Sequence[Any],
+    size: int,
+    ground: str,
+    colour: str,
+    *,
+    bold: bool = False,
 ) -> None:
     keep = OxmlElement("w:cantSplit")
     row._tr.get_or_add_trPr().append(keep)
@@ -154,7 +159,7 @@ def _fill_row(
         cell._tc.get_or_add_tcPr().append(shade)
         room = cell.paragraphs[0].paragraph_format
         room.space_before, room.space_after, room.line_spacing = Pt(3), Pt(3), 1.0
-        _write(cell.paragraphs[0], clean(text), size=_CELL, colour=colour, bold=bold)
+        _write(cell.paragraphs[0], clean(text), size=size, colour=colour, bold=bold)
 
 
 def _repeat(row: Any) -> None:

@@ -14,6 +14,7 @@ from .outline import Table
 SIZES: Final = (14, 12, 11, 10)  # below 10 a projected table can't be read; columns are parted instead
 PAD_X: Final = 5.0  # cell margins, left and right each
 PAD_Y: Final = 3.0
+_DENSER: Final = (30, 120)  # rows: nobody reads so many from afar, and fewer pages are found through sooner
 _TALL: Final = 4  # a row of more lines makes the next smaller size worth trying
 _WIDEST: Final = 28.0  # em: beyond it a column wraps rather than take more room
 _NARROWEST: Final = 4.0
@@ -83,13 +84,17 @@ def lay_table(table: Table, width: float, first: float, full: float, continued: 
         height = full
 
 
-def column_widths(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], width: float, size: int
-) -> list[float]:
-    """Widths in points that share `width` by content, for renderers that break pages themselves."""
+def fitting_widths(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], width: float, sizes: Sequence[int]
+) -> tuple[int, list[float]]:
+    """The first of `sizes` at which no word has to be broken, else the last, and widths in points that share
+    `width` by content; for renderers that break pages themselves.
+    """
     needs = [_needed(index, columns, rows) for index in range(len(columns))]
     wants = [max(_wanted(index, columns, rows), need) for index, need in enumerate(needs)]
-    return list(_share(needs, wants, width / size - len(columns) * 2 * PAD_X / size, size))
+    rooms = {size: width / size - len(columns) * 2 * PAD_X / size for size in sizes}
+    size = next((one for one in sizes if sum(needs) <= rooms[one]), sizes[-1])
+    return size, list(_share(needs, wants, rooms[size], size))
 
 
 def _pick(values: Sequence[str], chosen: Sequence[int]) -> tuple[str, ...]:
@@ -131,7 +136,8 @@ def _fit(columns: tuple[str, ...], rows: tuple[tuple[str, ...], ...], width: flo
     needs = [_needed(index, columns, rows) for index in range(len(columns))]
     wants = [max(_wanted(index, columns, rows), need) for index, need in enumerate(needs)]
     grid = None
-    for size in SIZES:
+    sizes = SIZES[sum(len(rows) > many for many in _DENSER) :]
+    for size in sizes:
         room = width / size - len(columns) * 2 * PAD_X / size
         if sum(needs) > room and size != SIZES[-1]:
             continue
@@ -149,12 +155,26 @@ def _share(needs: Sequence[float], wants: Sequence[float], room: float, size: in
         spare = room - sum(wants)
         ems = [want + spare * want / sum(wants) for want in wants]
     elif sum(needs) >= room:
-        ems = [need * room / sum(needs) for need in needs]
+        ems = _capped(needs, room)
     else:
         lacking = sum(wants) - sum(needs)
         spare = room - sum(needs)
         ems = [need + spare * (want - need) / lacking for need, want in zip(needs, wants, strict=True)]
     return tuple(em * size + 2 * PAD_X for em in ems)
+
+
+def _capped(needs: Sequence[float], room: float) -> list[float]:
+    """The widest give way, so that short words of narrow columns stay whole."""
+    left, narrow = room, 0.0
+    for at, need in enumerate(ordered := sorted(needs)):
+        cap = left / (len(ordered) - at)
+        if need > cap:
+            break
+        left -= need
+        narrow = need
+    else:
+        return list(needs)
+    return [need if need <= narrow else cap for need in needs]
 
 
 def _cut(
