@@ -9,12 +9,20 @@ import pytest_asyncio
 
 from tests.brought.desk import Desk, at_desk, desk_mesh
 from tests.faults.mesh import Mesh
+from tests.services.worker.bench import Bench, benches
+from tests.support.postgres import Database
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def mesh(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Mesh]:
     async with desk_mesh(tmp_path_factory.mktemp("desk")) as running:
         yield running
+
+
+@pytest.fixture
+async def bench(database: Database) -> AsyncIterator[Bench]:
+    async with benches(database) as one:
+        yield one
 
 
 @pytest_asyncio.fixture(loop_scope="session")

@@ -15,7 +15,7 @@ COLOURS = {"question": "Which?", "candidates": ["red", {"label": "Deep blue", "v
     ("value", "text"),
     [
         ("Why?", "Why?"),
-        ({"question": "Shall it go out?", "draft": "Dear Bob", "n": 2}, 'Shall it go out?\ndraft: Dear Bob\nn: 2'),
+        ({"question": "Send it?", "draft": "Dear Bob", "n": 2}, "Send it?\ndraft: Dear Bob\nn: 2"),
         ({"anything": [1, 2]}, '{"anything": [1, 2]}'),
         ([{"action_request": {"action": "x"}}], '[{"action_request": {"action": "x"}}]'),
         (None, "null"),

@@ -4,63 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fencepost_contracts.modules import ModuleFolder
 from fencepost_runtime.settings import SettingsError
 from fencepost_worker.engine.langgraph.brought.find import find_graphs
 from fencepost_worker.engine.langgraph.brought.serve import take_up
 
-from tests.services.worker.bench import Bench, benches
-from tests.support.postgres import Database
+from tests.brought.authored import module, plain
+from tests.services.worker.bench import Bench
 from tests.support.scripted_gateway import life_catalog
-
-PLAIN = """
-from langgraph.graph import END, START, MessagesState, StateGraph
-
-{more}
-
-async def answer(state):
-    return {{"messages": [("ai", {text!r})]}}
-
-builder = StateGraph(MessagesState)
-builder.add_node("answer", answer)
-builder.add_edge(START, "answer")
-builder.add_edge("answer", END)
-"""
-CONTRACT = """
-version: "1"
-agent_name: {name}
-description: A test.
-allowed_tools: []
-...
-"""
-
-
-def plain(text: str = "hi", *, version: str = "1", graph: str = "builder.compile()", more: str = "") -> str:
-    return PLAIN.format(more=more, text=text) + f'VERSION = "{version}"\ngraph = {graph}\n'
-
-
-def module(folder: Path, name: str, code: str | None) -> ModuleFolder:
-    made = folder / name
-    made.mkdir(parents=True, exist_ok=True)
-    (made / "contract.yaml").write_text(CONTRACT.format(name=name))
-    if code is not None:
-        (made / "graph.py").write_text(code)
-    for known in [n for n in sys.modules if n.startswith(f"fencepost_brought_{name}")]:
-        del sys.modules[known]
-    return ModuleFolder(name, made, made / "contract.yaml", None)
-
-
-@pytest.fixture
-async def bench(database: Database) -> AsyncIterator[Bench]:
-    async with benches(database) as one:
-        yield one
-
 
 REFUSED = [
     ("syntax", "def", "SyntaxError"),

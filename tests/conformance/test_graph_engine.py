@@ -105,6 +105,7 @@ class FakePorts:
     keys: list[str] = field(default_factory=list)
     pause_at: str = ""
     lose_at: str = ""
+    simulated: bool = False
 
     async def boundary(self, node: str) -> None:
         if node == self.pause_at:

@@ -62,6 +62,10 @@ class RunPorts:
     models: Callable[[Manifest, str], Model | None] | None = None  # a role's own; None: one serves all
     model_name: str | None = None  # asked for instead of the manifest's, in a simulation
 
+    @property
+    def simulated(self) -> bool:
+        return False
+
     async def boundary(self, node: str) -> None:
         """A safe place to leave: nothing of this node has begun."""
         await ahit("worker.node.before_start")

@@ -136,6 +136,11 @@ class Diverged(FencepostError):
 class Ports(Protocol):
     """What an engine gives its nodes, already bound to one run's fence. Every call may raise FenceLost."""
 
+    @property
+    def simulated(self) -> bool:
+        """Nothing outside of the run may be touched."""
+        ...
+
     async def boundary(self, node: str) -> None:
         """Before a node starts: waits for trust in the lease. Raises PauseAsked, FenceLost."""
         ...

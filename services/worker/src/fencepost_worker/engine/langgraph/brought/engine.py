@@ -26,18 +26,25 @@ from fencepost_worker.engine.langgraph.adapter import outcome_of
 from fencepost_worker.engine.langgraph.brought.compiled import Ready
 from fencepost_worker.engine.langgraph.brought.host import ApprovalExpired, RunHost
 from fencepost_worker.engine.langgraph.brought.messages import last_text, to_langchain
-from fencepost_worker.engine.langgraph.brought.questions import answer_for, ours, question_from
+from fencepost_worker.engine.langgraph.brought.questions import (
+    answer_for,
+    is_task,
+    ours,
+    question_from,
+)
 from fencepost_worker.engine.langgraph.brought.saver import StateNotStorable
 from fencepost_worker.engine.langgraph.brought.tools import act
 from fencepost_worker.engine.langgraph.registry import Left
 from fencepost_worker.engine.port import (
     Broken,
+    Deferred,
     Finished,
     Lost,
     Outcome,
     Parked,
     Ports,
     Task,
+    Waits,
     id_of,
 )
 from fencepost_worker.flow.finish import LONGEST_ANSWER
@@ -75,7 +82,7 @@ class BroughtEngine:
                 await ready.saver.settle(run_id)
             return outcome
         except Exception as error:
-            outcome = _outcome_of(host.failed or error, task)
+            outcome = _outcome_of(host.failed or error, task, host.failing)
             if not isinstance(outcome, Lost):
                 await ready.saver.settle(run_id)
             return outcome
@@ -117,6 +124,8 @@ class _Run:
             asked = await self._asked(left.interrupts)  # a simulation knows the answers already
             if not isinstance(asked, Mapping):
                 return asked
+            if not asked and any(is_task(one) for one in left.interrupts):
+                return Waits()
             entry = Command(resume=dict(asked)) if asked else None
 
     async def _standing(self) -> StateSnapshot | None:
@@ -161,6 +170,8 @@ class _Run:
 
     def _look_at(self, event: Mapping[str, Any]) -> None:
         """A task that ended well though it was told to stop, or to wait, has caught what it must not."""
+        if event.get("error"):
+            self._host.failing = event["name"]
         if event.get("error") or event.get("interrupts"):
             return
         if self._host.failed is not None:
@@ -178,6 +189,8 @@ class _Run:
         """The next question, or an answer for each of the author's pauses, by its id."""
         answers: dict[str, Any] = {}
         for one in pending:
+            if is_task(one):
+                continue  # its step commits again, and hears what became of it
             question = ours(one)
             is_ours = question is not None
             if question is None:
@@ -234,8 +247,11 @@ def ended(
     return Finished(proposal, cast(State, {"message_id": message_id}))
 
 
-def _outcome_of(error: Exception, task: Task) -> Outcome:
-    """What an exception means for the run; those of an author's code are a failed step, tried again."""
+def _outcome_of(error: Exception, task: Task, node: str) -> Outcome:
+    """What an exception means for the run; those of an author's code are a failed step, tried again.
+
+    node: the one that failed last, '' where none did.
+    """
     error = error.cause if isinstance(error, Left) else error
     match error:
         case ApprovalExpired():
@@ -248,5 +264,10 @@ def _outcome_of(error: Exception, task: Task) -> Outcome:
             return Broken(Reason.REQUIRED_TASK_FAILED, error.code, str(error))
         case GraphRecursionError():
             return Broken(Reason.NO_PROGRESS, "recursion_limit", "the graph made too many steps")
-        case _:
+        case FencepostError():
             return outcome_of(error)
+        case _:
+            log.error("step.failed", node=node, exc_info=error)
+            return Deferred(
+                "step_failed", f"{type(error).__name__} in node {node}" if node else type(error).__name__
+            )

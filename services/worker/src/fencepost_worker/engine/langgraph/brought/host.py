@@ -38,7 +38,7 @@ class ApprovalExpired(Exception):
 class RunHost:
     """Implements fencepost.graphs.Host. failed: why the run must stop, also where a node caught it.
 
-    asked: tasks that paused for a question, and which.
+    failing: the node that failed last. asked: tasks that paused for a question, and which tool asked.
     """
 
     facts: Facts
@@ -48,6 +48,7 @@ class RunHost:
     loop: asyncio.AbstractEventLoop
     act: Any  # tools.Act: carries prepared calls through approval and commit
     failed: Exception | None = None
+    failing: str = ""
     asked: dict[str, str] = field(default_factory=dict)
     _counts: dict[tuple[str, int, str], int] = field(default_factory=dict)
 
@@ -126,7 +127,15 @@ class RunHost:
     def run_input(self) -> RunInput:
         facts = self.facts
         history = [_turn(message) for message in self.history]
-        return RunInput(facts.text, facts.locale, facts.zone, facts.currency, facts.reference, history)
+        return RunInput(
+            facts.text,
+            facts.locale,
+            facts.zone,
+            facts.currency,
+            facts.reference,
+            history,
+            self.ports.simulated,
+        )
 
     # ── models ──────────────────────────────────────────────────────────────────────────────────────
 

@@ -12,6 +12,7 @@ from langgraph.types import Interrupt
 from fencepost_worker.flow.step import Question
 
 OURS: Final = "fencepost_question"  # key of the value with which the tool node pauses
+TASK: Final = "fencepost_task"  # the same, where it waits for no person
 LONGEST_TEXT: Final = 4_000
 _TEXT_KEYS: Final = ("question", "text", "message", "description")
 _FOR_THE_FORM: Final = ("candidates", "input_schema")
@@ -21,6 +22,15 @@ def pause_for(question: Question) -> Interrupt:
     """The tool node's pause. Its id is the question's own key, the same whenever the node runs again."""
     name = f"fencepost-{question.kind}-{question.index}-{question.n}"
     return Interrupt(value={OURS: question.to_json()}, id=name)
+
+
+def pause_for_task(index: int) -> Interrupt:
+    """The tool node's pause while a task of a tool is at work elsewhere: nobody is asked."""
+    return Interrupt(value={TASK: index}, id=f"fencepost-task-{index}")
+
+
+def is_task(pending: Interrupt) -> bool:
+    return isinstance(pending.value, Mapping) and TASK in pending.value
 
 
 def ours(pending: Interrupt) -> Question | None:

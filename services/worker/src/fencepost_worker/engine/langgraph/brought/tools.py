@@ -18,11 +18,11 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
 
 from fencepost_worker.engine.langgraph.brought.host import RunHost
-from fencepost_worker.engine.langgraph.brought.questions import pause_for
+from fencepost_worker.engine.langgraph.brought.questions import pause_for, pause_for_task
 from fencepost_worker.engine.langgraph.registry import Root
 from fencepost_worker.flow import actions
 from fencepost_worker.flow.state import FRESH
-from fencepost_worker.flow.step import Facts, NodeFunction, Question
+from fencepost_worker.flow.step import Facts, NodeFunction, Question, TaskRunning
 
 STEPS: Final[Mapping[str, NodeFunction]] = {
     "prepare": actions.prepare,
@@ -75,7 +75,7 @@ class ToolStep:
     async def run(self, function: NodeFunction, state: Any) -> Any:
         """The step's patch; begun anew, as steps may be, for each answer that is found.
 
-        Raises GraphInterrupt where a person has to be asked.
+        Raises GraphInterrupt where a person has to be asked, or a task to be waited for.
         """
         while True:
             try:
@@ -85,6 +85,9 @@ class ToolStep:
                 if answer is None:
                     raise GraphInterrupt((pause_for(asked.question),)) from None
                 self.answers[_key(asked.question)] = answer
+            except TaskRunning:
+                # A pause and no failure: branches beside this one go on to their end.
+                raise GraphInterrupt((pause_for_task(state["actions"][0]["index"]),)) from None
 
 
 def _key(question: Question) -> tuple[str, int, int]:
