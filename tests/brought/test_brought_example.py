@@ -54,7 +54,11 @@ async def test_a_train_is_booked_on_a_real_mesh(
         assert day["question"] == "On which day? For example: 2026-12-24"
         await desk.decide(day, text="2026-12-24")
         train = await after(desk, run_id, day["id"])
-        assert [one["label"] for one in train["candidates"]] == ["BB1 at 08:10", "BB2 at 12:40", "BB3 at 18:05"]
+        assert [one["label"] for one in train["candidates"]] == [
+            "BB1 at 08:10",
+            "BB2 at 12:40",
+            "BB3 at 18:05",
+        ]
         await desk.decide(train, choice="BB2")
         approval = await after(desk, run_id, train["id"])
         assert approval["kind"] == "approval"
@@ -88,5 +92,7 @@ def test_the_guide_shows_what_the_example_holds() -> None:
     for file in ("pyproject.toml", "src/travel/graph.py"):
         assert file in text
     for line in ('travel = "travel.graph"', "VERSION"):
-        assert line in (EXAMPLE / "pyproject.toml").read_text() + (EXAMPLE / "src/travel/graph.py").read_text()
+        assert (
+            line in (EXAMPLE / "pyproject.toml").read_text() + (EXAMPLE / "src/travel/graph.py").read_text()
+        )
         assert line in text

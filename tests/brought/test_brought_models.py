@@ -12,6 +12,7 @@ from fencepost.requests import derive, run_difference
 
 from tests.brought.desk import Desk, at_desk, desk_mesh
 from tests.faults.mesh import Mesh
+from tests.support.eventually import eventually
 from tests.support.scripted_model import (
     DONE,
     Chunks,
@@ -192,3 +193,38 @@ async def test_a_fork_inherits_answers_and_effects_and_asks_for_the_rest(
     assert forked["status"] == "succeeded"
     assert len(provider.requests) <= asked + 1
     assert await tutor.effects(str(made["id"])) == [], "what was done is inherited, not done again"
+
+
+async def test_langgraphs_prebuilt_agent_calls_our_tools_side_by_side(
+    mesh: Mesh, provider: ScriptedModel
+) -> None:
+    """Two calls of one answer, each a task of its own in the prebuilt tool node, each asked about."""
+    provider.requests.clear()
+    provider.script.clear()
+    both = [
+        call("keep_note", '{"text": "a"}', id="c1"),
+        call("keep_note", '{"text": "b"}', index=1, id="c2"),
+        finish("tool_calls"),
+        usage(),
+        DONE,
+    ]
+    provider.answer(both, text_answer("Kept."))
+    async with at_desk(mesh, mesh.running.data_dir, "prebuilt") as agent:
+        run_id = await agent.ask("keep both")
+        asked: list[str] = []
+        for decision in ("approve", "reject"):
+
+            async def other() -> dict[str, Any] | None:
+                found = await agent.waits(run_id)
+                return found if found["id"] not in asked else None
+
+            question = await eventually(other, 60.0)
+            assert question is not None
+            asked.append(question["id"])
+            await agent.decide(question, decision=decision)
+        run = await agent.ended(run_id)
+        assert run["output"]["text"] == "Kept."
+        assert [one["status"] for one in run["actions"]] == ["committed", "rejected"]
+        told = [m["content"] for m in provider.requests[-1]["messages"] if m["role"] == "tool"]
+        assert ["completed" in told[0], "rejected" in told[1]] == [True, True]
+        assert await mesh.violations() == []

@@ -51,13 +51,24 @@ class RunHost:
     failing: str = ""
     asked: dict[str, str] = field(default_factory=dict)
     _counts: dict[tuple[str, int, str], int] = field(default_factory=dict)
+    _turns: dict[str, asyncio.Lock] = field(default_factory=dict)
 
     # ── tools ───────────────────────────────────────────────────────────────────────────────────────
 
     async def call_tools(self, calls: Sequence[ToolCall]) -> Sequence[ToolOutcome]:
-        """All checked before any is prepared; then prepared, approved and committed, in their order."""
+        """All checked before any is prepared; then prepared, approved and committed, in their order.
+
+        Calls that one task makes side by side go one after the other, as they were begun: LangGraph tells a
+        task's subgraphs apart by their order, which must be the same when its node runs again.
+        """
         info = self._info("tool_node")
         place = f"{info.checkpoint_ns}/{self._next(info, 'tools')}"
+        async with self._turns.setdefault(info.task_id, asyncio.Lock()):
+            return await self._carry_out(info, place, calls)
+
+    async def _carry_out(
+        self, info: ExecutionInfo, place: str, calls: Sequence[ToolCall]
+    ) -> Sequence[ToolOutcome]:
         try:
             refused = await self._refused(place, calls)
             if refused is not None:
