@@ -14,6 +14,7 @@ from fencepost_store.transaction import Store, Tx
 
 from tests.mutants import checks
 from tests.mutants.mutants_effects import EFFECTS, TOKENS
+from tests.mutants.mutants_outside import OUTSIDE
 from tests.mutants.mutate import Mutant, Text, functions, schema, texts, together
 from tests.services.reconciler import test_expire_leases
 from tests.store import test_races_claims as claims
@@ -184,4 +185,4 @@ HINTS: Final = [
 ]  # fmt: skip
 
 
-MUTANTS: Final = [*FENCE, *LOCKS, *HINTS, *EFFECTS, *TOKENS]
+MUTANTS: Final = [*FENCE, *LOCKS, *HINTS, *EFFECTS, *OUTSIDE, *TOKENS]

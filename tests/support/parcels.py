@@ -96,7 +96,7 @@ def contract(url: str, *, timeout: float = 2.0, settle_within: float = 1.0, key_
     input_schema:
       type: object
       additionalProperties: false
-      required: [id]
+      required: ["id"]
       properties: {{id: {{type: string}}}}
     output_schema: {{type: object, required: [called_back], properties: {{called_back: {{type: boolean}}}}}}
 {"".join(parts)}\

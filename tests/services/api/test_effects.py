@@ -81,3 +81,22 @@ async def test_i27_nobody_else_settles_it_and_nothing_without_evidence(served: S
         assert (await operator.post(path, json=body, headers=a_key())).status_code == 422
     assert (await operator.post(path, json=SAID)).status_code == 400
     assert (await operator.get("/v1/effects/nothing")).status_code == 404
+
+
+async def test_a_reconcile_question_is_answered_by_settling_its_effect(served: Served, lives: Lives) -> None:
+    """Answered as any question, the run would wake, commit again and find what it found before."""
+    run_id, key = await waits_for_a_person(lives)
+    operator = served.as_("olga", "operator")
+    [asked] = (await operator.get("/v1/interrupts?kind=reconcile")).json()["items"]
+    path = f"/v1/interrupts/{asked['id']}/resolution"
+    for said in ({"text": "it went out"}, {"decision": "approve"}, {"choice": "completed"}):
+        refused = await operator.post(path, json=said, headers=a_key())
+        assert (refused.status_code, refused.json()["code"]) == (409, "settle_the_effect"), refused.text
+        assert refused.json()["effect_key"] == key and f"/v1/effects/{key}" in refused.json()["detail"]
+    stranger = await served.as_("u1", "user").post(path, json={"text": "x"}, headers=a_key())
+    assert stranger.status_code in (403, 404)
+    assert await lives.status(run_id) == "waiting"
+    answer = await operator.post(f"/v1/effects/{key}/resolution", json=SAID, headers=a_key())
+    assert answer.status_code == 200
+    assert (await operator.get(f"/v1/interrupts/{asked['id']}")).json()["status"] == "resolved"
+    assert await lives.status(run_id) == "queued"

@@ -121,7 +121,11 @@ async def test_a_failed_tool_says_so_in_its_own_bounded_words(executor: McpExecu
     tool = await tool_of(executor, wiki)
     wiki.switch(fail=True)
     told = await executor.send(sending(tool, title="Home"))
-    assert (told.heard, told.code, told.detail) == (Heard.REJECTED, "tool_failed", "wiki: no such space")
+    assert (told.heard, told.code, told.detail) == (Heard.UNKNOWN, "tool_failed", "wiki: no such space")
+    assert tool.source is not None  # its author may know that its errors come before anything is done
+    careful = tool.source.model_copy(update={"errors_are_refusals": True})
+    told = await executor.send(sending(tool.model_copy(update={"source": careful}), title="Home"))
+    assert told.heard is Heard.REJECTED
 
 
 async def test_a_huge_answer_ends_the_call_not_the_gateway(executor: McpExecutor, wiki: Wiki) -> None:

@@ -353,3 +353,70 @@ def test_the_longest_wait_is_minutes() -> None:
     from fencepost_domain.effect import wait_after
 
     assert wait_after(0) == timedelta(seconds=1) and wait_after(30) == timedelta(minutes=5)
+
+
+async def remembering(lives: Lives, provider: Provider, tmp_path: Path, seconds: int) -> Any:
+    """A gateway over a contract whose provider is said to know a key for this long."""
+    folder = tmp_path / f"kept-{seconds}"
+    return serving(
+        lives, dirs=[parcels_module(provider.url, key_memory=seconds)], secrets=secrets_folder(folder)
+    )
+
+
+@pytest.mark.parametrize(("hours", "is_resent"), [(23, True), (25, False)])
+async def test_id4_a_retry_is_sent_within_the_providers_day_and_not_after_it(
+    lives: Lives, provider: Provider, tmp_path: Path, hours: int, is_resent: bool
+) -> None:
+    await provider.switch(mode="normal", times=0, no_keys=False, memory_seconds=86_400)
+    async with await remembering(lives, provider, tmp_path, 86_400) as served:
+        held, action, key = await begun(served, "idempotent")
+        await provider.switch(mode="accept_then_drop")
+        assert (await served.commit(held, action)).status_code == 202
+        await over(served, key, by=f"{hours} hours ago")
+        if not is_resent:
+            await provider.switch(
+                memory_seconds=0
+            )  # a day later it has forgotten: a repeat would be a second
+        answer = await served.commit(held, action)
+        if is_resent:
+            assert answer.json()["state"] == "completed"
+        else:
+            assert code(answer) == "reconcile" and answer.json()["effect"]["state"] == "needs_human"
+        whats = [one["what"] for one in await provider.log() if one.get("key") == key]
+        assert whats == (["sent", "repeated"] if is_resent else ["sent"])
+        assert await served.lives.violations() == []
+
+
+async def test_id4_a_provider_that_knows_no_keys_is_not_resent_to(
+    outside: Served, provider: Provider
+) -> None:
+    """It would send a second one for the same key; the contract that says so declares no memory."""
+    await provider.switch(no_keys=True)
+    for tool, state in (("keyless", "needs_human"), ("queryable", "completed")):
+        held, action, key = await begun(outside, tool)
+        await provider.switch(mode="accept_then_drop")
+        assert (await outside.commit(held, action)).status_code == 202
+        await over(outside, key)
+        await outside.commit(held, action)
+        assert (await effect(outside, key))["state"] == state
+        assert await provider.sent(key) == 1
+    assert await outside.lives.violations() == []
+
+
+async def test_id4_a_repeat_is_what_was_stored_and_not_the_template_rendered_again(
+    outside: Served, provider: Provider
+) -> None:
+    """The text holds the time; a second rendering would be another text, and another mail."""
+    held = await outside.bound(module="probe")
+    action = await outside.prepared(held, "probe.idempotent", {**SEND, "at": "2026-12-01T09:00:00Z"})
+    key = effect_key(held.run.id, 0)
+    await provider.switch(mode="accept_then_drop")
+    assert (await outside.commit(held, action)).status_code == 202
+    later = {**SEND, "at": "2026-12-01T09:00:07Z"}
+    rendered = await outside.prepare(held, "probe.idempotent", later, n=2)
+    assert code(rendered) == "reconcile", "nothing new is prepared while an attempt may have landed"
+    await over(outside, key, by="1 second ago")
+    assert (await outside.commit(held, action)).json()["state"] == "completed"
+    raws = [one["raw"] for one in await provider.log() if one.get("key") == key]
+    assert len(raws) == 2 and raws[0] == raws[1] and "09:00:00Z" in raws[0]
+    assert await provider.sent(key) == 1

@@ -136,6 +136,7 @@ def tool_source(foreign: Foreign, pin: Pin, offer: Offer) -> ToolSource:
         task=task,
         status=_request(offer, source, task.status if task else None),
         cancel=_request(offer, source, task.cancel if task else None),
+        errors_are_refusals=foreign.taken.errors == "refused",
     )
 
 

@@ -94,5 +94,7 @@ def from_faults(tool: ToolContract, contract: Contract) -> Iterator[tuple[str, s
         yield "/http", "the source says how its tools are called"
     if tool.effect_class is EffectClass.EXTERNAL_IDEMPOTENT and taken.key_header is None:
         yield "/from/key_header", "this class repeats by the provider's key: name the header it goes into"
+    if source.kind != "mcp" and taken.errors != "unknown":
+        yield "/from/errors", "of HTTP the status says it: `rejected` lists those by which nothing was done"
     if source.kind == "mcp" and (taken.task or taken.lookup or taken.key_header):
         yield "/from", "an MCP server has no keys, look-ups or tasks that we could rely on"

@@ -88,7 +88,11 @@ class TaskRules(Frozen):
 
 
 class From(Frozen):
-    """Which operation or MCP tool a tool of the contract is. key_header: where the effect's key goes."""
+    """Which operation or MCP tool a tool of the contract is. key_header: where the effect's key goes.
+
+    errors: what an MCP server's own error (`isError`) means. `unknown`: it may have acted before; `refused`:
+    the author knows that it did nothing.
+    """
 
     source: StrictStr
     operation: Operation | None = None
@@ -96,6 +100,7 @@ class From(Frozen):
     key_header: Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] | None = None
     lookup: LookUp | None = None
     task: TaskRules | None = None
+    errors: Literal["unknown", "refused"] = "unknown"
 
     @property
     def target(self) -> str:
@@ -139,6 +144,7 @@ class ToolSource(Frozen):
     task: TaskRules | None = None
     status: HttpCall | None = None
     cancel: HttpCall | None = None
+    errors_are_refusals: bool = False  # of an MCP server: its errors say that it did nothing
 
 
 def endpoint_of(source: Source) -> dict[str, Any]:

@@ -54,6 +54,7 @@ PROBLEMS: Final[Mapping[str, tuple[int, str]]] = {
     "run_finished": (409, "The run has ended"),
     "run_not_finished": (409, "The run has not ended yet"),
     "run_not_started": (409, "The run has not been started yet"),
+    "settle_the_effect": (409, "It is answered by settling the effect"),
     "not_a_fork_point": (409, "The run can't be forked there"),
     "not_compensable": (409, "The effect can't be undone"),
     "not_completed": (409, "The effect is not completed"),

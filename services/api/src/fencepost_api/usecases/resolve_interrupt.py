@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from fencepost_contracts.http import ResolutionRequest
+from fencepost_domain.effect import effect_key
 from fencepost_domain.errors import Conflict, Forbidden
-from fencepost_domain.interrupt import decide_resolution
+from fencepost_domain.interrupt import Interrupt, decide_resolution
 from fencepost_domain.vocabulary import InterruptKind, Stop
 from fencepost_runtime.failpoints import ahit
 from fencepost_store import interrupts, settings_store, views
@@ -88,6 +89,9 @@ async def decide(
     locked = await lock_run(tx, run_id)
     interrupt, now = await interrupts.lock_interrupt(tx, interrupt_id)
     standing = await views.interrupt_standing(tx, interrupt_id)
+    if interrupt.kind is InterruptKind.RECONCILE:
+        _check_may_answer(who, interrupt.kind, standing, oversees=oversees)
+        raise await _settled_by_its_effect(tx, interrupt)
     resolution = read_resolution(interrupt, standing, request)
     digest = fingerprint(resolution.sameness)
     if interrupt.kind is InterruptKind.APPROVAL:
@@ -109,6 +113,19 @@ async def decide(
             by=who.user_id,
         )
     return fresh
+
+
+async def _settled_by_its_effect(tx: Tx, interrupt: Interrupt) -> Conflict:
+    """What happened is said of the effect, with evidence: an answer here would wake the run to ask again."""
+    shown = (await views.interrupt(tx, interrupt.id, views.InterruptFilter()))["preview"] or [{}]
+    key = shown[0].get("effect_key") if isinstance(shown, list) else None
+    key = key or effect_key(interrupt.run_id, interrupt.indexes[0] if interrupt.indexes else 0)
+    return Conflict(
+        "settle_the_effect",
+        f"say what became of the effect, with evidence: POST /v1/effects/{key}/resolution, or "
+        f"`fencepost effects resolve {key}`; that answers this question too",
+        {"effect_key": key},
+    )
 
 
 def _check_may_answer(who: Decider, kind: InterruptKind, standing: views.Standing, *, oversees: bool) -> None:

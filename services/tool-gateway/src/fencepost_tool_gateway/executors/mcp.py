@@ -117,7 +117,9 @@ def told(source: ToolSource, result: CallToolResult) -> Told:
     texts = [getattr(part, "text", f"[{part.type}]") for part in result.content]
     text = clean("\n".join(texts))
     if result.is_error:
-        return Told(Heard.REJECTED, code="tool_failed", detail=f"{source.name}: {text[:LONGEST_ERROR]}")
+        # An error proves nothing about what was done before it (ADR-0032), unless the contract says so.
+        heard = Heard.REJECTED if source.errors_are_refusals else Heard.UNKNOWN
+        return Told(heard, code="tool_failed", detail=f"{source.name}: {text[:LONGEST_ERROR]}")
     value: Any = result.structured_content
     if not isinstance(value, Mapping):
         value = {"text": text[:LONGEST_TEXT]}
