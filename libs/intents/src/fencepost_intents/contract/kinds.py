@@ -42,8 +42,11 @@ _FORMAT: Final = lazy(r"^(?:文件|文档)?(?:格式|版本?|形式)|^ (?:format
 _BARE: Final = lazy(
     r"^\s*(?:请|麻烦|帮我|我|给|来|一|[份个套]|a |an |the |one |new |中文|英文|英语|[\d一二三四五六七八九十]+页(?:左右)?的?|chinese |english |[\w-]+ ){0,4}$"
 )
+_BARE_AFTER: Final = lazy(
+    r"^\s*(?:$|吧|一?[份个套]|就[行好]|也?可以|文件|格式|版|[包含括]{2}|含|要|不|和|与|及|(?:里面?|中)?每|做[好完]|写[好完]|完成|、|\+|的?$)|^(?:\s*$|,| (?:documents?|docs?|files?|please|with|without|in|about|on|for|from|covering|and|or|not|that|must|should|will do|is (?:fine|enough|ok|okay))\b)"
+)
 _AFTER_MAKE: Final = lazy(
-    r"^[^,。]{0,8}?(?:也|再|都|帮我|给我|麻烦)?(?:做|生成|写|制作|要|来|出|准备)(?!好的|过|了)(?:一?[份个套下]|成|出来|$)|^(?:里面?|中|上)?(?:都|也)?(?:要|需要?|必须|应该|得)(?:有|体现|包[含括]|列|放|写|显示|含)|^ (?:please|too|as well)\b|^ (?:must|should|has to|needs? to) (?:have|include|show|contain|list)\b"
+    r"^[^,。]{0,8}?(?:也|再|都|帮我|给我|麻烦)?(?:做|生成|写|制作|要|来|出|准备)(?!好的|过|了)(?:一?[份个套下]|成|出来|$)|^(?:里面?|中|上)?(?:都|也)?(?:要|需要?|必须|应该|得)(?:有|体现|包[含括]|列|放|写|显示|含)|^(?:里面?|中|上)(?:都|也)?(?:写[明上出]|注明|列[出上]|加[上入]?|放[上入]?|体现|展示)|^ (?:please|too|as well)\b|^ (?:must|should|has to|needs? to) (?:have|include|show|contain|list)\b"
 )
 
 
@@ -79,17 +82,17 @@ def _of_clause(clause: Clause, zh: bool, listed: Sequence[Span]) -> tuple[list[s
             refused.add(kind)
             at = found.end()
             continue
-        if _is_goal(clause.words[:start], before, after, bool(wanted)):
+        if _is_goal(clause, start, before, after, bool(wanted)):
             wanted.append(kind)
         at = found.end()
     return wanted, refused
 
 
-def _is_goal(whole: str, before: str, after: str, joined: bool) -> bool:
+def _is_goal(clause: Clause, start: int, before: str, after: str, joined: bool) -> bool:
     """Whether the file named between `before` and `after` is to be made. joined: one before it is."""
     if _AFTER_SOURCE.search(after):
         return False
-    if _INTO.search(before):
+    if _INTO.search(before) and (not clause.asks or _MAKE.search(clause.words[:start])):
         return True
     if joined and len(before) <= 12 and _JOINS.search(before):
         return True
@@ -100,7 +103,8 @@ def _is_goal(whole: str, before: str, after: str, joined: bool) -> bool:
         return not _ABOUT.search(between) or _goes_on(between)
     if _FORMAT.search(after) or _AFTER_MAKE.search(after):
         return True
-    return bool(_BARE.search(before)) and not whole.strip(before)
+    alone = before == clause.words[:start] and _BARE.search(before) and _BARE_AFTER.search(after)
+    return bool(alone) and not clause.asks  # 中文PPT; not 文档里说了什么
 
 
 def _goes_on(between: str) -> bool:

@@ -41,6 +41,9 @@ _HOW: Final = lazy(
     r"^(?:请问|想问|我想知道)?[^,。]{0,6}(?:怎么|如何|怎样|为什么|什么是|是什么|啥是)|(?:是什么|是啥|怎么用|怎么打开|有什么区别|吗)[?？]?$"
     r"|^(?:how (?:do|does|can|could|would|should|to)|what (?:is|are|does|do)|why|when did|who|where (?:is|are)|is (?:it|there|this|the|that)|are (?:there|these)|does|did|have you|has|explain how|tell me how)\b"
 )
+_ASKS: Final = lazy(
+    r"什么|谁|哪|几[个张页行条份]|多少|何时|为何|怎么|有没有|是不是|[吗呢]\s*$|\b(?:what|who|whose|which|when|where|why|how (?:many|much|long|old))\b|\b(?:is|are) there\b"
+)
 _POLITE: Final = lazy(
     r"^(?:能不能|能否|可不可以|可以|能|麻烦|请|帮)|(?:好吗|行吗|可以吗|可否|好么|成吗|行不行)[?？]?$|^(?:can|could|would|will) you\b"
 )
@@ -58,13 +61,13 @@ _THEIRS: Final = lazy(
 class Clause:
     """A stretch of the order, code points [start, end) of the text; `words` is its masked normal form.
 
-    sentence: the number of the sentence it stands in. corrects: it takes back what was said before.
+    asks: its sentence is a question about something. corrects: it takes back what was said before.
     """
 
     words: str
     start: int
     end: int
-    sentence: int
+    asks: bool
     corrects: bool
 
 
@@ -118,16 +121,17 @@ def _blotted(masked: str, spans: Sequence[tuple[int, int]]) -> str:
 
 def _clauses(masked: str, zh: bool) -> list[Clause]:
     found: list[Clause] = []
-    for number, (start, end) in enumerate(_pieces(_JOINT, masked, 0, len(masked))):
+    for start, end in _pieces(_JOINT, masked, 0, len(masked)):
         sentence = masked[start:end]
         if _orders_nothing(sentence, zh):
             continue
+        asks = _ASKS.search(sentence) is not None
         for first, last in _pieces(_COMMA, masked, start, end):
             words = masked[first:last]
             if _THEIRS.search(words.strip()) or (_PAST.search(words) and not _POLITE.search(words.strip())):
                 continue
             corrects = bool(guards.CORRECTED.search(words) or _TAKES_BACK.search(words))
-            found.append(Clause(words, first, last, number, corrects))
+            found.append(Clause(words, first, last, asks, corrects))
     return found
 
 

@@ -10,9 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from fencepost_domain.gates import run_judge
+from fencepost_domain.progress import (
+    Limits,
+    Progress,
+    action_key,
+    stall_before,
+    with_action,
+    with_refusal,
+)
 from fencepost_domain.vocabulary import Reason
 
 from fencepost_worker.flow import gate_table
@@ -23,13 +31,14 @@ from fencepost_worker.flow.agent import POLICY_CODES, exchange, tool_specs
 from fencepost_worker.flow.ending_words import answer_text
 from fencepost_worker.flow.finish import LONGEST_ANSWER
 from fencepost_worker.flow.gates import Gate
-from fencepost_worker.flow.observing import fingerprint, step_failed, step_moved
+from fencepost_worker.flow.observing import step_failed, step_moved
 from fencepost_worker.flow.state import DONE, PROPOSED, REJECTED, Patch, State, fail
 from fencepost_worker.flow.step import Step
 from fencepost_worker.models.guard import check_calls
 from fencepost_worker.models.port import Call
 
 AGENTIC = "agentic"
+ONCE: Final = Limits(actions=1)  # what a plan did once it has
 
 
 async def arguments_gate(state: State, step: Step) -> Patch:
@@ -62,7 +71,7 @@ async def arguments_gate(state: State, step: Step) -> Patch:
         "mode": state["mode"] or "single_action",
         "calls": [],
         "actions": [*state["actions"], *_proposed(state, calls)],
-        "progress": [*state["progress"], *(fingerprint(c.name, c.arguments) for c in calls)],
+        "progress": [*state["progress"], *(action_key(c.name, c.arguments) for c in calls)],
     }
 
 
@@ -112,16 +121,17 @@ def violation_of(refusal: Mapping[str, Any]) -> dict[str, Any]:
 
 async def _repeated(state: State, step: Step, calls: Sequence[Call]) -> Patch | None:
     """An action that was done, or that a person said no to, is not proposed again with the same arguments."""
-    known = {fingerprint(a["tool"], a["arguments"]): a for a in state["actions"]}
+    progress = Progress()
+    for action in state["actions"]:
+        if action["status"] == DONE:
+            progress = with_action(progress, action["tool"], action["arguments"])
+        elif action["status"] == REJECTED:
+            progress = with_refusal(progress, action["tool"], action["arguments"])
     for call in calls:
-        earlier = known.get(fingerprint(call.name, call.arguments))
-        if earlier is not None and earlier["status"] in (DONE, REJECTED):
-            detail = f"{call.name} was {earlier['status']} with the same arguments"
-            return {
-                "calls": [],
-                **await step_failed(state, step, f"repeated_action: {detail}"),
-                "route": "assessor",
-            }
+        stall = stall_before(progress, call.name, call.arguments, ONCE)
+        if stall is not None:
+            detail = f"{stall.code}: {call.name} with the same arguments as before"
+            return {"calls": [], **await step_failed(state, step, detail), "route": "assessor"}
     return None
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
-from fencepost_contracts import canonical
+from fencepost_domain.progress import Limits, Progress, stalled
 from fencepost_domain.vocabulary import Ev, Reason
 
 from fencepost_worker.flow import plan as plans
@@ -18,13 +18,8 @@ from fencepost_worker.flow.state import DONE, FAILED, REJECTED, Patch, State, fa
 from fencepost_worker.flow.step import Step
 from fencepost_worker.flow.wording import done_text
 
-STAGNANT: Final = 2  # looks in a row at which nothing of the plan had moved
+STAGNANT: Final = Limits(steps=3)  # looks at the same plan, where nothing of it has moved
 _MOVES: Final = {DONE: "done", FAILED: "failed", REJECTED: "rejected"}
-
-
-def fingerprint(tool: str, arguments: Mapping[str, Any]) -> str:
-    """Of an action: the same tool with the same arguments is the same action."""
-    return hashlib.sha256(tool.encode() + b"\0" + canonical.dumps(dict(arguments))).hexdigest()[:24]
 
 
 async def observe(state: State, step: Step) -> Patch:
@@ -85,8 +80,9 @@ async def assessor(state: State, step: Step) -> Patch:
         return {"route": "router"}
     mark = "|".join(f"{one['id']}:{one['status']}:{one['tries']}" for one in plan["steps"])
     looks = [*state["progress"], f"look {mark}"]
-    if [line for line in looks if line.startswith("look ")][-STAGNANT - 1 :].count(f"look {mark}") > STAGNANT:
-        return {**fail(Reason.NO_PROGRESS, "plan_stagnant", mark), "progress": looks}
+    stall = stalled(Progress(steps=Counter(line for line in looks if line.startswith("look "))), STAGNANT)
+    if stall is not None:
+        return {**fail(Reason.NO_PROGRESS, stall.code, mark), "progress": looks}
     try:
         about = model_context(step.facts, {**state, "answers": []})
         said = await ask(step, for_assessor(state, step.facts, about))
