@@ -87,6 +87,23 @@ async def test_calls_of_one_answer_are_one_question_and_each_gets_its_answer_in_
     assert desk.count("calls") == 1
 
 
+async def test_what_a_person_said_no_to_is_not_put_before_them_again(desk: Desk) -> None:
+    run_id = await desk.ask("again")
+    first = await desk.waits(run_id)
+    await desk.decide(first, decision="reject")
+
+    async def other() -> bool:
+        return bool((await desk.waits(run_id))["id"] != first["id"])
+
+    await eventually(other, 60.0)
+    second = await desk.waits(run_id)
+    assert second["preview"][0]["arguments"] == {"title": "two"}
+    await desk.decide(second, decision="approve")
+    run = await desk.ended(run_id)
+    assert run["output"]["text"] == "rejected refused completed"
+    assert await desk.texts(run_id) == [("publication", "two")]
+
+
 async def test_an_edit_is_prepared_anew_and_done_as_edited(desk: Desk) -> None:
     run_id = await desk.ask("calls first")
     await desk.decide(await desk.waits(run_id), decision="approve", arguments={"title": "edited"})

@@ -141,6 +141,9 @@ class FakePorts:
     async def number(self, what: str, place: str, count: int) -> list[int]:
         return list(range(count))
 
+    async def rejected(self) -> list[tuple[int, str, str]]:
+        return []
+
     async def answer_to(self, question: Question) -> Mapping[str, Any] | None:
         return self.answers.get(question.n)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final, Literal
+from uuid import UUID
 
 from fencepost_contracts.evidence.log import LogEvent
 from fencepost_domain.decision import Decision, NewEvent
@@ -47,6 +48,12 @@ async def number(tx: Tx, fence: Fence, *, what: What, place: str, count: int) ->
         await record(tx, locked.run, decision)
         mine += _numbers(payload)
     return mine[:count]
+
+
+async def rejected(tx: Tx, run_id: UUID) -> list[tuple[int, str, str]]:
+    """(index, tool, hash of the arguments) of the run's actions that a person said no to."""
+    rows = await tx.rows("rejected_actions", run_id=run_id)
+    return [(row["index"], row["tool"], row["arguments_hash"]) for row in rows]
 
 
 def _told(event: LogEvent) -> Mapping[str, Any]:

@@ -211,6 +211,9 @@ class InheritingPorts:
     async def number(self, what: What, place: str, count: int) -> list[int]:
         return await self.live.number(what, place, count)
 
+    async def rejected(self) -> Sequence[tuple[int, str, str]]:
+        return await self.live.rejected()
+
     # ── people ──────────────────────────────────────────────────────────────────────────────────────
 
     async def answer_to(self, question: Question) -> Mapping[str, Any] | None:

@@ -18,7 +18,7 @@ from fencepost_domain.run import check_fence
 from fencepost_domain.vocabulary import Ev, InterruptStatus
 from fencepost_runtime.failpoints import ahit
 from fencepost_store import bindings
-from fencepost_store.numbering import number
+from fencepost_store.numbering import number, rejected
 from fencepost_store.record import record
 from fencepost_store.runs import lock_run
 from fencepost_store.state import present_state
@@ -186,6 +186,10 @@ class RunPorts:
     async def number(self, what: What, place: str, count: int) -> list[int]:
         async with self.store.transaction() as tx:
             return await number(tx, self.held.fence, what=what, place=place, count=count)
+
+    async def rejected(self) -> Sequence[tuple[int, str, str]]:
+        async with self.store.transaction() as tx:
+            return await rejected(tx, self.held.fence.run_id)
 
     async def answer_to(self, question: Question) -> Mapping[str, Any] | None:
         async with self.store.transaction() as tx:

@@ -120,6 +120,15 @@ async def calls_say(state: State) -> Any:
     return {"messages": [AIMessage("\n".join(told))]}
 
 
+# ── again: the same action put before a person twice ────────────────────────────────────────────────
+
+
+async def again(state: State) -> Any:
+    note("again")
+    tried = [await call_tool("desk.publish", {"title": title}) for title in ("one", "one", "two")]
+    return {"messages": [AIMessage(" ".join(one.status for one in tried))]}
+
+
 # ── asks: the author's own interrupt, twice in a node ───────────────────────────────────────────────
 
 
@@ -230,11 +239,36 @@ async def sleepy(state: State) -> Any:
 
 
 NODES = (
-    *(steps, steps_draft, steps_say, rounds, calls, calls_say, asks, fan_tool, fan_slow, fan_ask, fan_join),
+    *(
+        steps,
+        steps_draft,
+        steps_say,
+        rounds,
+        again,
+        calls,
+        calls_say,
+        asks,
+        fan_tool,
+        fan_slow,
+        fan_ask,
+        fan_join,
+    ),
     *(sent, swallow, strange, strange_say, crash, silent, hang, sleepy),
 )
 WAYS = (
-    *("steps", "rounds", "calls", "asks", "fan_tool", "fan_slow", "fan_ask", "sent", "sub", "swallow"),
+    *(
+        "steps",
+        "rounds",
+        "again",
+        "calls",
+        "asks",
+        "fan_tool",
+        "fan_slow",
+        "fan_ask",
+        "sent",
+        "sub",
+        "swallow",
+    ),
     *("strange", "crash", "silent", "hang", "sleepy"),
 )
 builder = StateGraph(State)

@@ -12,6 +12,12 @@ ON CONFLICT (fingerprint) DO NOTHING;
 -- Result: the fingerprints it is published under.
 SELECT fingerprint FROM agent.definitions WHERE module = :module AND version = :version;
 
+-- rejected_actions --
+-- Why: what a person said no to in this run is not proposed to them again.
+-- Locks: none.  Clock: none.
+-- Result: a row an action.
+SELECT index, tool, arguments_hash FROM agent.actions WHERE run_id = :run_id AND status = 'rejected';
+
 -- publish_manifest --
 -- Why: the models a run is bound to, without secrets, kept by fingerprint.
 -- Locks: none.  Clock: database.

@@ -175,6 +175,10 @@ class Ports(Protocol):
         """Numbers for `count` actions or questions of a place in a brought graph: the same ever after."""
         ...
 
+    async def rejected(self) -> Sequence[tuple[int, str, str]]:
+        """(index, tool, hash of the arguments) of the run's actions that a person said no to."""
+        ...
+
     async def answer_to(self, question: Question) -> Mapping[str, Any] | None:
         """What became of a question: `{status, interrupt_id, resolution}`; None while open or unasked."""
         ...

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
 from fencepost.graphs import RunInput, ToolCall, ToolOutcome
+from fencepost_contracts import canonical
 from fencepost_domain.budget import BudgetExhausted
 from fencepost_domain.vocabulary import Reason
 from langgraph.errors import GraphInterrupt
@@ -27,6 +28,7 @@ from fencepost_worker.models.guard import check_calls
 from fencepost_worker.models.pairing import OUTCOME_UNKNOWN
 from fencepost_worker.models.port import Answer, Call, Message, ModelContext, ModelFailed, ToolSpec
 
+NEVER: Final = 1_000_001  # above every index
 UNKNOWN: Final = json.loads(OUTCOME_UNKNOWN)["status"]
 
 
@@ -76,6 +78,9 @@ class RunHost:
             indexes = await self.ports.number("action", place, len(calls))
             if max(indexes) >= self._action_limit():
                 raise BudgetExhausted("actions")
+            again = await self._said_no_before(indexes, calls)
+            if again is not None:
+                return again
         except Exception as error:
             self.leave(error)
         proposed = [
@@ -110,6 +115,21 @@ class RunHost:
             other = {"code": "not_executed", "detail": "another call of the same answer was refused"}
             outcomes.append(ToolOutcome(call.id, call.name, "refused", reasons=mine or [other]))
         return outcomes
+
+    async def _said_no_before(
+        self, indexes: Sequence[int], calls: Sequence[ToolCall]
+    ) -> list[ToolOutcome] | None:
+        """What a person said no to earlier in the run is not put before them again (02 §4)."""
+        known = {(tool, digest): index for index, tool, digest in await self.ports.rejected()}
+        earlier = [known.get((c.name, canonical.digest(dict(c.arguments))), NEVER) for c in calls]
+        if all(index <= was for index, was in zip(indexes, earlier, strict=True)):
+            return None
+        told = {"code": "rejected_before", "detail": "a person said no to this call, with these arguments"}
+        other = {"code": "not_executed", "detail": "another call of the same answer was refused"}
+        return [
+            ToolOutcome(call.id, call.name, "refused", reasons=[told if was < index else other])
+            for index, was, call in zip(indexes, earlier, calls, strict=True)
+        ]
 
     def _action_limit(self) -> int:
         asked = (self.facts.budget or {}).get("actions")
