@@ -181,9 +181,10 @@ async def test_a_task_past_its_time_is_asked_to_stop_and_then_unknown(lives: Liv
             assert skills.only.cancels == 1 and (await desk.effect())["error"]["code"] == "task_expired"
 
 
-async def test_a_stopped_run_asks_its_task_to_stop_once(desk: Desk) -> None:
+async def test_a_stopped_run_asks_its_task_to_stop_at_once_and_once(desk: Desk) -> None:
     held, action = await desk.started()
     await desk.served.commit(held, action)
+    await desk.served.lives.sql("UPDATE agent.tasks SET poll_at = clock_timestamp() + interval '5 seconds'")
     async with desk.served.lives.api.transaction(TENANT) as tx:
         locked = await lock_run(tx, held.run.id)
         decision = decide_stop(
@@ -193,6 +194,8 @@ async def test_a_stopped_run_asks_its_task_to_stop_once(desk: Desk) -> None:
         )  # fmt: skip
         assert decision is not None
         await record(tx, locked.run, decision)
+    [row] = await desk.served.lives.sql(LEFT)
+    assert row["left"] <= 0, "whoever polls asks after it now, not in five seconds"
     desk.skills.stubborn = True
     for _ in range(3):
         await desk.poll()
