@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from fencepost_documents.limits import Limits
@@ -49,6 +49,17 @@ class Draft:
             raise Full(locator)
         kept = None if columns is None else {clean(name): clean(value) for name, value in columns.items()}
         self.units.append({"locator": locator, "kind": kind, "text": shown, "level": level, "columns": kept})
+
+    def go_on(self, at: int, names: Sequence[str], cells: Sequence[str]) -> None:
+        """A row that a page broke: what stands on the next page belongs to the unit at `at`."""
+        unit = self.units[at]
+        columns = dict(unit["columns"] or {})
+        for name, cell in zip(names, cells, strict=False):
+            more, plain = clean(cell), clean(name)
+            if more:
+                columns[plain] = columns.get(plain, "") + more
+        self._characters += sum(map(len, cells))
+        unit["columns"], unit["text"] = columns, " | ".join(columns.values())
 
     def problem(self, code: str, locator: str | None = None, detail: str = "") -> None:
         self._said[code] += 1

@@ -9,20 +9,23 @@ from __future__ import annotations
 
 import io
 import logging
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from statistics import median
 from typing import Any, Final
 
 import pypdf
-from pypdf._text_extraction import _layout_mode
+from pypdf._text_extraction._layout_mode._fixed_width_page import recurse_to_target_op
+from pypdf._text_extraction._layout_mode._text_state_manager import TextStateManager
 from pypdf.errors import LimitReachedError, PyPdfError
 from pypdf.generic import ContentStream, DictionaryObject, IndirectObject
 
 from fencepost_documents.draft import Draft, clean
 from fencepost_documents.errors import DocumentRefused
-from fencepost_documents.readers.pdf_lines import Block, Piece, blocks_of, lines_of
-from fencepost_documents.tables import Row, write_table
+from fencepost_documents.readers.pdf_grid import Grid, Rules, grids_of
+from fencepost_documents.readers.pdf_lines import EDGE, Block, blocks_of
+from fencepost_documents.readers.pdf_pieces import Line, Piece, lines_of
+from fencepost_documents.tables import Row, find_header, write_table
 
 BROKEN: Final = (
     PyPdfError, ValueError, TypeError, KeyError, IndexError, AttributeError, AssertionError, OverflowError,
@@ -32,22 +35,8 @@ HEADING_SIZE: Final = 1.18  # of the page's usual height
 UNMAPPED: Final = 0.2  # of a page's characters
 
 
-class _Said(logging.Handler):
-    """pypdf tells in its log what it leaves out."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.messages: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if len(self.messages) < 200:
-            self.messages.append(record.getMessage())
-
-
 def read(data: bytes, draft: Draft) -> None:
-    said = _Said()
-    log = logging.getLogger("pypdf")
-    log.handlers, log.propagate = [said], False
+    logging.disable()  # it tells of each oddity it got over; what matters is in the draft
     try:
         reader = pypdf.PdfReader(io.BytesIO(data), strict=False)
         _unlock(reader)
@@ -57,10 +46,10 @@ def read(data: bytes, draft: Draft) -> None:
         raise DocumentRefused("corrupt", f"not a whole PDF: {type(error).__name__}: {error}"[:300]) from error
     if not pages:
         raise DocumentRefused("corrupt", "it has no pages")
+    carried = _Carried()
     for number in range(1, min(pages, draft.limits.pages_max) + 1):
-        said.messages.clear()
         try:
-            _Page(draft, number, said).read(reader.pages[number - 1])
+            _Page(draft, number, carried).read(reader.pages[number - 1])
         except LimitReachedError as error:
             draft.problem("page_unreadable", f"p{number}", f"it inflates to too much: {error}")
         except BROKEN as error:
@@ -98,9 +87,26 @@ def _is_script(action: Any) -> bool:
     )
 
 
+@dataclass(slots=True)
+class _Carried:
+    """A table that may go on at the next page: its header, and where its columns stand."""
+
+    head: Row | None = None
+    edges: tuple[float, ...] = ()
+    last: int = -1  # the unit that is its last row so far
+
+    def goes_on(self, edges: Sequence[float], rows: Sequence[Row]) -> bool:
+        """Columns at the same places, under no header of their own."""
+        alike = len(edges) == len(self.edges) and all(
+            abs(one - other) < 2 * EDGE for one, other in zip(edges, self.edges, strict=True)
+        )
+        return self.head is not None and alike and find_header(rows) is None
+
+
 class _Page:
-    def __init__(self, draft: Draft, number: int, said: _Said) -> None:
-        self._draft, self._page, self._said, self._number = draft, f"p{number}", said, 0
+    def __init__(self, draft: Draft, number: int, carried: _Carried) -> None:
+        self._draft, self._page, self._number = draft, f"p{number}", 0
+        self._carried = carried
 
     def read(self, page: Any) -> None:
         contents = page.get_contents()
@@ -122,32 +128,41 @@ class _Page:
             self._draft.problem("characters_unmapped", self._page)
             if not known:
                 return []
-        pieces = _pieces(page)
-        if self._told("otated text"):
+        shown = _shown(page)
+        if shown.turned:
             self._draft.problem("text_rotated", self._page)
             return [Block(text) for text in clean(page.extract_text()).split("\n") if text.strip()]
-        text = "".join(piece.text for piece in pieces)
+        text = "".join(piece.text for piece in shown.pieces)
         strange = sum(1 for c in text if c == "\ufffd" or "\ue000" <= c <= "\uf8ff" or c < " ")
-        if not unknown and (strange > UNMAPPED * len(text) or self._told("uninterpretable")):
+        if not unknown and strange > UNMAPPED * len(text):
             self._draft.problem("characters_unmapped", self._page)
-            if strange > UNMAPPED * len(text):
-                return []
+            return []
+        grids, pieces = grids_of(shown.rules, shown.pieces)
         lines = lines_of(pieces)
         usual = median(line.height for line in lines) if lines else 0.0
-        return [_headed(block, usual) for block in blocks_of(lines)]
-
-    def _told(self, words: str) -> bool:
-        return any(words in message for message in self._said.messages)
+        return [_headed(block, usual) for block in _in_order(grids, lines, self._carried.edges)]
 
     def _write(self, block: Block) -> None:
         if block.kind != "table":
             self._next(block.text, block.kind)
             return
         rows = []
-        for cells in block.rows:
+        for at, cells in enumerate(block.rows):
             self._number += 1
-            rows.append(Row(f"{self._page}:¶{self._number}", cells))
-        write_table(self._draft, rows)
+            spans = block.spans[at] if block.spans else frozenset()
+            rows.append(Row(f"{self._page}:¶{self._number}", cells, (), spans))
+        if block.merged:
+            self._draft.problem("merged_cells", rows[0].locator)
+        if self._carried.goes_on(block.edges, rows) and self._carried.head:
+            if not rows[0].cells[0] and not block.spans[0]:
+                self._draft.go_on(self._carried.last, self._carried.head.cells, rows.pop(0).cells)
+            write_table(self._draft, [self._carried.head, *rows], head_known=True)
+        else:
+            at_header = find_header(rows)
+            self._carried.head = rows[at_header] if at_header is not None else None
+            self._carried.edges = block.edges
+            write_table(self._draft, rows)
+        self._carried.last = len(self._draft.units) - 1
 
     def _next(self, text: str, kind: str) -> None:
         if clean(text):
@@ -163,26 +178,62 @@ class _Page:
             self._draft.problem(code, self._page)
 
 
-def _pieces(page: Any) -> list[Piece]:
+def _in_order(grids: Sequence[Grid], lines: Sequence[Line], carried: Sequence[float]) -> Iterator[Block]:
+    """From the top of the page: lines between drawn tables by themselves."""
+    rest = list(lines)
+    for grid in grids:
+        above = [line for line in rest if line.y > grid.top]
+        rest = rest[len(above) :]
+        yield from blocks_of(above, carried)
+        kept = [(row, span) for row, span in zip(grid.rows, grid.spans, strict=True) if any(row)]
+        yield Block(
+            kind="table", rows=tuple(row for row, _ in kept), spans=tuple(span for _, span in kept),
+            edges=grid.edges, merged=grid.merged,
+        )  # fmt: skip
+    yield from blocks_of(rest, carried)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    pieces: list[Piece]
+    rules: Rules
+    turned: bool
+
+
+def _shown(page: Any) -> _Seen:
+    """Pieces and rules of a page, put upright; `turned`: some text isn't, and is missing here."""
     contents = page.get("/Contents")
     if contents is None:
-        return []
+        return _Seen([], Rules(), False)
     fonts = page._layout_mode_fonts()
     operations = ContentStream(contents.get_object(), page.pdf, "bytes").operations
-    upright = chain([([], b"q"), (_turn(page), b"cm")], operations, [([], b"Q")])
-    return [
-        Piece(
-            float(one["tx"]), float(one["displaced_tx"]), float(one["ty"] * one["flip_sort"]),
-            abs(float(one["font_height"])) or 1.0, one["text"],
-        )
-        for one in _layout_mode.text_show_operations(upright, fonts, True)
-    ]  # fmt: skip
+    upright = [([], b"q"), (_turn(page), b"cm"), *operations, ([], b"Q")]
+    pieces: list[Piece] = []
+    turned, manager, rest = False, TextStateManager(), iter(upright)
+    for _, operator in rest:
+        if operator not in (b"BT", b"q"):
+            continue  # behind a Q too many
+        groups, parts = recurse_to_target_op(rest, manager, b"ET" if operator == b"BT" else b"Q", fonts, True)
+        turned = turned or any(part.rotated for part in parts)
+        pieces += [
+            Piece(
+                float(one["tx"]), float(one["displaced_tx"]), float(one["ty"] * one["flip_sort"]),
+                abs(float(one["font_height"])) or 1.0, one["text"],
+            )
+            for one in groups
+        ]  # fmt: skip
+    return _Seen(pieces, Rules(*_size(page)).read(upright), turned)
+
+
+def _size(page: Any) -> tuple[float, float]:
+    """Width and height as the page is shown."""
+    width, height = float(page.mediabox.width), float(page.mediabox.height)
+    return (height, width) if int(page.get("/Rotate", 0)) % 180 else (width, height)
 
 
 def _turn(page: Any) -> list[float]:
     """The matrix that puts a page of `/Rotate` 90, 180 or 270 the way it is shown."""
-    box = page.mediabox
-    width, height = float(box.width), float(box.height)
+    width, height = float(page.mediabox.width), float(page.mediabox.height)
     return {
         90: [0.0, -1.0, 1.0, 0.0, 0.0, width],
         180: [-1.0, 0.0, 0.0, -1.0, width, height],

@@ -8,8 +8,9 @@ from typing import Final
 from fencepost_documents.draft import Draft
 from fencepost_documents.fields import labelled
 
+BULLETS: Final = "•·●▪◦○■□◆◇➢✓\uf0b7\uf0a7\uf0d8\uf06c\uf0fc\uf076"  # the last ones: Word's symbol fonts
 ITEM: Final = re.compile(
-    r"^(\s*)(?:[-*+•·●▪◦]\s+|\(?\d{1,3}[.)]\s+|\d{1,3}[、）]\s*|[一二三四五六七八九十]{1,3}、\s*)(\S.*)$"
+    rf"^(\s*)(?:[-*+]\s+|[{BULLETS}]\s*|\(?\d{{1,3}}[.)]\s+|\d{{1,3}}[、）]\s*|[一二三四五六七八九十]{{1,3}}、\s*)(\S.*)$"
 )
 INDENT: Final = 2  # spaces a level
 
