@@ -31,6 +31,12 @@ from fencepost_contracts.event_agent import (
     PlanCreated,
 )
 from fencepost_contracts.event_approvals import ActionNumbered, ActionPrepared, ApprovalVoted, GrantMade
+from fencepost_contracts.event_context import (
+    CompactionCandidate,
+    CompactionCommitted,
+    CompactionStarted,
+    ContextBuilt,
+)
 from fencepost_contracts.event_effects import (
     ActionEnded,
     ActionUnknown,
@@ -232,7 +238,11 @@ PAYLOADS: Final[Mapping[Ev, type[Payload]]] = {
     Ev.ACTION_UNKNOWN: ActionUnknown,
     Ev.TOOL_REFUSED: ToolRefused,
     Ev.TRANSITION_REFUSED: TransitionRefused,
+    Ev.CONTEXT_BUILT: ContextBuilt,
     Ev.MODEL_CALLED: ModelCalled,
+    Ev.COMPACTION_STARTED: CompactionStarted,
+    Ev.COMPACTION_CANDIDATE: CompactionCandidate,
+    Ev.COMPACTION_COMMITTED: CompactionCommitted,
     Ev.NODE_FAILED: NodeFailed,
     Ev.RECOVERY_CHECKED: RecoveryChecked,
     Ev.CONTRACT_COMPILED: ContractCompiled,

@@ -36,6 +36,7 @@ class NewCall:
 
     calls_limit: of this role in the lineage. reserve: the worst case. input: the messages sent, by hash;
     bodies: those that no earlier event of the run holds.
+    built: what the request was made of: {prompt, tokens, tools, parts}, for `context.built`.
     """
 
     id: UUID
@@ -49,6 +50,7 @@ class NewCall:
     input: Sequence[str] = ()
     bodies: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     reserve: Estimate = NOTHING
+    built: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +111,21 @@ async def settle_call(tx: Tx, run: Run, call: NewCall, attempt: int, outcome: Ou
     Raises FenceLost when it may not be used; the transaction is rolled back, and `settle_late` keeps it.
     """
     event = NewEvent(tx.ids.uuid7(), Ev.MODEL_CALLED, _told(call, attempt, outcome, late=False))
-    decision = Decision(None, events=(event,), fence=run.fence(), fence_kind=FenceKind.RECORD)
+    decision = Decision(
+        None, events=(*_built(tx, call, attempt), event), fence=run.fence(), fence_kind=FenceKind.RECORD
+    )
     await record(tx, run, decision)
     row = await _settle(tx, call, outcome, late=False)
     if row is None or row["late"]:
         raise FenceLost(run.id, "this call has its answer")
+
+
+def _built(tx: Tx, call: NewCall, attempt: int) -> tuple[NewEvent, ...]:
+    """`context.built`, right before the call's own event: one transaction, one lock."""
+    if call.built is None:
+        return ()
+    named = {"call_id": str(call.id), "key": call.key, "attempt": attempt, "role": call.role}
+    return (NewEvent(tx.ids.uuid7(), Ev.CONTEXT_BUILT, {**named, **loggable(call.built)}),)
 
 
 async def settle_late(tx: Tx, run_id: UUID, call: NewCall, attempt: int, outcome: Outcome) -> None:

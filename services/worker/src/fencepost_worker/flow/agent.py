@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, Protocol
 
 from fencepost_domain.budget import BudgetExhausted
@@ -21,7 +22,7 @@ from fencepost_worker.models.control import ASK, CONTROL, HAND_OVER, RESPOND, co
 from fencepost_worker.models.guard import Refusal, check_calls
 from fencepost_worker.models.pairing import paired
 from fencepost_worker.models.port import Answer, Answered, Call, Message, ModelContext, ModelFailed, ToolSpec
-from fencepost_worker.models.prompt import system_prompt
+from fencepost_worker.models.prompt import named_prompt, system_prompt
 
 POLICY_CODES: Final = frozenset({"tool_not_allowed", "identity_argument", "tool_changed"})
 
@@ -54,7 +55,7 @@ async def asked_agent(state: State, step: Step, offer: Offer, task: Mapping[str,
     if facts.ordered is not None:
         refused = order_refused(state)
         return refused or decide_reply(state, ordered_answer(facts.ordered), tools, facts, known)
-    context = model_context(facts, state, task)
+    context = replace(model_context(facts, state, task), built=named_prompt())
     prompt = Message("system", system_prompt(context, known.added))
     messages = [prompt, *await step.history(), Message("user", facts.text)]
     messages += _asked_and_answered(state["answers"]) + _exchanges(state["exchanges"])

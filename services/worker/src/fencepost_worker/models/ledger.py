@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -31,9 +31,11 @@ from fencepost_worker.models.assembler import Assembler
 from fencepost_worker.models.meter import SHIPPED, Meter
 from fencepost_worker.models.pairing import is_paired
 from fencepost_worker.models.port import Answer, Model, ModelDelta, ModelFailed, ModelRequest
+from fencepost_worker.models.state_summary import tokens
 
 ATTEMPTS: Final = 2  # in one step; more is the run's business, with its backoff
 RETRY_SECONDS: Final = 0.5
+MOST_PARTS: Final = 400  # named in one event; a batch has at most 60 records, a history 20 turns
 OVERTIME: Final = timedelta(seconds=5)  # after its own timeout an attempt is certainly over
 
 log = get_logger(__name__)
@@ -169,6 +171,7 @@ class ModelLedger:
             input=[name for name, _ in sent],
             bodies={name: body for name, body in sent if name not in told},
             reserve=self.meter.estimate(model.provider, model.name, request),
+            built=built_of(request, sent),
         )
 
 
@@ -180,6 +183,22 @@ def sent_messages(request: ModelRequest) -> list[tuple[str, dict[str, Any]]]:
         text = json.dumps(body, sort_keys=True, ensure_ascii=True)
         found.append((hashlib.sha256(text.encode()).hexdigest()[:32], body))
     return found
+
+
+def built_of(request: ModelRequest, sent: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
+    """The payload of `context.built`: what the context says it was made of, else the messages by hash."""
+    costs = [tokens(message.text) for message in request.messages]
+    said = request.context.built if request.context is not None else None
+    messages = [
+        {"kind": "message", "id": f"{place}:{body['role']}", "hash": name, "tokens": cost}
+        for place, ((name, body), cost) in enumerate(zip(sent, costs, strict=True))
+    ]
+    return {
+        "prompt": (said or {}).get("prompt"),
+        "tokens": sum(costs),
+        "tools": [tool.name for tool in request.tools],
+        "parts": list((said or {}).get("parts") or messages)[:MOST_PARTS],
+    }
 
 
 def request_hash(request: ModelRequest) -> str:

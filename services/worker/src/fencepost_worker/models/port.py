@@ -51,7 +51,8 @@ class ModelContext:
     """What the words mean: `reference` is the run's creation, the instant "tomorrow" counts from.
 
     text: the user's words of this run, which its answers complete. task: what a role other than the module's
-    is given, the same facts as its messages say.
+    is given, the same facts as its messages say. built: what the messages were made of, by ids and hashes
+    (`contexts.built`), for the log.
     """
 
     text: str
@@ -64,6 +65,7 @@ class ModelContext:
     may_hand_over: bool = False
     answers: tuple[Answered, ...] = ()
     task: Mapping[str, Any] | None = None
+    built: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

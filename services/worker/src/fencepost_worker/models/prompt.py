@@ -13,6 +13,11 @@ _HAND_OVER: Final = (
 )
 
 
+def named_prompt(name: str = PRESENT["module"]) -> dict[str, str]:
+    """Which words, for `context.built`."""
+    return {"prompt": read_prompt(name).reference}
+
+
 def system_prompt(context: ModelContext, added: Sequence[str] = (), name: str = PRESENT["module"]) -> str:
     """added: lines about the conversation's state, each a paragraph at the end. name: the prompt's file."""
     rules = read_prompt(name).render(
