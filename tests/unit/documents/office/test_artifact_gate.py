@@ -204,6 +204,13 @@ def test_a_record_without_a_row_is_named() -> None:
     assert judge(made(), facts(records=more.records, contract=contract(full_coverage=False))).passed
 
 
+def test_what_became_no_record_is_not_covered_either() -> None:
+    judged = judge(made(), facts(left_out=("p7",)))
+    assert judged.codes == ("coverage_incomplete",)
+    assert "1 of 4" in judged.violations[0].detail
+    assert judge(made(), facts(left_out=("p7",), contract=contract(full_coverage=False))).passed
+
+
 def test_what_could_act_when_opened_is_found() -> None:
     for part in (
         "ppt/vbaProject.bin",

@@ -71,8 +71,8 @@ class Made(BaseModel):
 
 class ArtifactFacts(BaseModel):
     """kind: what the tool that made it makes. outline: its arguments. file: what was found in the bytes, None
-    when nobody looked. records: what the sources hold, None when nothing was extracted. cut: whether reading
-    the sources ended early.
+    when nobody looked. records: what the sources hold, None when nothing was extracted. left_out: places of
+    what looks like a record and became none. cut: whether reading the sources ended early.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -82,6 +82,7 @@ class ArtifactFacts(BaseModel):
     outline: Mapping[str, Any]
     file: Inspection | None = None
     records: tuple[Record, ...] | None = None
+    left_out: tuple[str, ...] = ()
     cut: bool = False
 
     @classmethod
@@ -114,7 +115,7 @@ def judge(subject: Mapping[str, Any] | None, facts: ArtifactFacts) -> GateResult
         found.append(Violation("content_differs", "", said, "make the file from an outline of its kind"))
         return verdict(GATE, found)
     found += judge_content(outline, file, facts.contract)
-    found += judge_coverage(outline, facts.contract, facts.records, cut=facts.cut)
+    found += judge_coverage(outline, facts.contract, facts.records, facts.left_out, cut=facts.cut)
     found += _report(made.quality_report, outline, facts)
     return verdict(GATE, found)
 

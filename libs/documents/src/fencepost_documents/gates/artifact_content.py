@@ -63,7 +63,12 @@ def _holds(have: SeenTable, want: SeenTable, column: str, at: int) -> bool:
 
 
 def judge_coverage(
-    outline: AnyOutline, contract: TaskContract, records: Sequence[Record] | None, *, cut: bool
+    outline: AnyOutline,
+    contract: TaskContract,
+    records: Sequence[Record] | None,
+    left_out: Sequence[str],
+    *,
+    cut: bool,
 ) -> Iterator[Violation]:
     for artifact in contract.attachments:
         if artifact not in outline.sources:
@@ -78,11 +83,12 @@ def judge_coverage(
         said = "all was asked for, and no record is known"
         yield Violation("coverage_unknown", "", said, "extract the records first")
         return
-    lost = _lost(outline, records)
+    lost = [*_lost(outline, records), *left_out]
     if lost:
         named = ", ".join(lost[:_NAMED]) + (", ..." if len(lost) > _NAMED else "")
-        ratio = 1 - len(lost) / len(records)
-        said = f"coverage is {ratio:.3f}: {len(lost)} of {len(records)} records aren't in it ({named})"
+        total = len(records) + len(left_out)
+        ratio = 1 - len(lost) / total
+        said = f"coverage is {ratio:.3f}: {len(lost)} of {total} records aren't in it ({named})"
         yield Violation("coverage_incomplete", "", said, "give each record its row")
 
 

@@ -40,6 +40,7 @@ class Readings:
     documents: tuple[Mapping[str, Any], ...] = ()
     records: tuple[Mapping[str, Any], ...] = ()
     units: tuple[Mapping[str, Any], ...] = ()
+    left_out: tuple[str, ...] = ()
     cut: bool = False
 
     @classmethod
@@ -49,6 +50,7 @@ class Readings:
             tuple(one for result in read for one in result["documents"]),
             tuple(one for result in read for one in result["records"]),
             tuple(one for result in read for one in result.get("units", ())),
+            tuple(str(place) for result in read for place in result.get("coverage", {}).get("left_out", ())),
             any(bool(result.get("cut")) for result in read),
         )
 
@@ -99,6 +101,7 @@ def _artifact(subject: Any, facts: Mapping[str, Any]) -> GateResult:
             outline=facts["arguments"],
             file=Inspection.model_validate(told) if told is not None else None,
             records=tuple(Record.model_validate(one) for one in found.records) if found.documents else None,
+            left_out=found.left_out,
             cut=found.cut,
         ),
     )
