@@ -30,6 +30,7 @@ class Page:
     texts: tuple[Text, ...] = ()
     rotate: int = 0
     picture: bool = False
+    drawn: bytes = b""  # strokes and fills ahead of the text
     raw: bytes = b""  # content as it is
     extra: bytes = b""  # further keys of the page
 
@@ -113,6 +114,7 @@ def written(objects: dict[int, bytes]) -> bytes:
 
 def _content(page: Page) -> bytes:
     parts = [b"q 400 0 0 400 90 200 cm /Im1 Do Q"] if page.picture else []
+    parts += [page.drawn] if page.drawn else []
     for text in page.texts:
         matrix = b"0 1 -1 0" if text.turned else b"1 0 0 1"
         code = text.text.encode("utf-16-be").hex().encode()

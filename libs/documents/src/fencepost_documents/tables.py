@@ -56,7 +56,7 @@ def write_table(draft: Draft, rows: Sequence[Row], *, head_known: bool = False) 
 def find_header(rows: Sequence[Row]) -> int | None:
     """The row that names the columns: one that knows fields wins over one that only looks like a header."""
     looked = [at for at, row in enumerate(rows[:HEADER_WITHIN]) if _could_head(row) and at + 1 < len(rows)]
-    known = [at for at in looked if sum(canonical(cell) is not None for cell in rows[at].cells) >= 2]
+    known = [at for at in looked if names_fields(rows[at])]
     if known:
         return known[0]
     for at in looked:
@@ -64,6 +64,11 @@ def find_header(rows: Sequence[Row]) -> int | None:
         if any(canonical(cell) for cell in rows[at].cells) or _differs(rows[at], below):
             return at
     return None
+
+
+def names_fields(row: Row) -> bool:
+    """Two or more of its cells name fields that people head columns with."""
+    return sum(canonical(cell) is not None for cell in row.cells) >= 2
 
 
 def _could_head(row: Row) -> bool:

@@ -25,7 +25,7 @@ from fencepost_documents.errors import DocumentRefused
 from fencepost_documents.readers.pdf_grid import Grid, Rules, grids_of
 from fencepost_documents.readers.pdf_lines import EDGE, Block, blocks_of
 from fencepost_documents.readers.pdf_pieces import Line, Piece, lines_of
-from fencepost_documents.tables import Row, find_header, write_table
+from fencepost_documents.tables import Row, find_header, names_fields, write_table
 
 BROKEN: Final = (
     PyPdfError, ValueError, TypeError, KeyError, IndexError, AttributeError, AssertionError, OverflowError,
@@ -100,7 +100,10 @@ class _Carried:
         alike = len(edges) == len(self.edges) and all(
             abs(one - other) < 2 * EDGE for one, other in zip(edges, self.edges, strict=True)
         )
-        return self.head is not None and alike and find_header(rows) is None
+        anew = (
+            any(row.cells == self.head.cells or names_fields(row) for row in rows[:2]) if self.head else True
+        )
+        return alike and not anew
 
 
 class _Page:
