@@ -6,6 +6,7 @@ import pytest
 from fencepost_domain.acceptance import Acceptance, Proof, judge_acceptance
 from fencepost_domain.errors import Invalid
 from fencepost_domain.task_contract import Requirement, TaskContract
+from fencepost_worker.flow.unproven import unproven_text
 
 DECK = TaskContract(file_kinds=("pptx",), language="zh", tables=True)
 
@@ -78,3 +79,13 @@ def test_a_proof_survives_the_state_and_a_torn_one_proves_nothing() -> None:
     for torn in ({}, {**proof.to_json(), "passed": "true"}, {**proof.to_json(), "passed": 1}):
         with pytest.raises(Invalid):
             Proof.from_json(torn)
+
+
+def test_every_requirement_has_its_words_in_both_languages() -> None:
+    everything = [str(name) for name in Requirement]
+
+    for zh, joint in ((True, "、"), (False, "; ")):
+        said = unproven_text(everything, zh)
+        assert said.count(joint) == len(everything) - 1
+        assert not any(name in said for name in everything)
+    assert unproven_text((), zh=True) == ""

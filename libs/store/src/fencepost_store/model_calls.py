@@ -79,30 +79,33 @@ class Outcome:
 
 async def open_call(tx: Tx, fence: Fence, new: NewCall) -> Opened:
     """Read the ledger, else reserve and open an attempt under the start fence. Raises FenceLost."""
-    row = await tx.row(
-        "open_model_call",
-        id=new.id,
-        run_id=fence.run_id,
-        revision=fence.revision,
-        owner=fence.owner,
-        call_key=new.key,
-        role=new.role,
-        provider=new.provider,
-        model=new.model,
-        request_hash=new.request_hash,
-        within=new.within,
-        calls=new.calls_limit,
-        total_calls=DEFAULTS["model_calls"],
-        in_tokens=new.reserve.input_tokens,
-        out_tokens=new.reserve.output_tokens,
-        cost=new.reserve.cost,
-        currency=new.reserve.currency,
-        prices=new.reserve.prices,
-    )
+    given = {
+        "id": new.id,
+        "run_id": fence.run_id,
+        "revision": fence.revision,
+        "owner": fence.owner,
+        "call_key": new.key,
+        "role": new.role,
+        "provider": new.provider,
+        "model": new.model,
+        "request_hash": new.request_hash,
+        "within": new.within,
+        "calls": new.calls_limit,
+        "total_calls": DEFAULTS["model_calls"],
+        "in_tokens": new.reserve.input_tokens,
+        "out_tokens": new.reserve.output_tokens,
+        "cost": new.reserve.cost,
+        "currency": new.reserve.currency,
+        "prices": new.reserve.prices,
+    }
+    row = await tx.row("open_model_call", **given)
+    if row is not None and row["holds"] and row["answer"] is None and row["attempt"] is None:
+        row = await tx.row("open_model_call_in_all", **given)
     if row is None or not row["holds"]:
         raise FenceLost(fence.run_id, "no call may be started")
-    reached = None if row["answer"] or row["attempt"] else row["reached"] or "model_calls"
-    return Opened(row["answer"], row["attempt"], reached)
+    if row["answer"] is not None or row["attempt"] is not None:
+        return Opened(row["answer"], row["attempt"])
+    return Opened(reached=row["reached"] or "model_calls")
 
 
 async def settle_call(tx: Tx, run: Run, call: NewCall, attempt: int, outcome: Outcome) -> None:
@@ -137,17 +140,18 @@ async def settle_late(tx: Tx, run_id: UUID, call: NewCall, attempt: int, outcome
 
 
 async def _settle(tx: Tx, call: NewCall, outcome: Outcome, *, late: bool) -> RowMapping | None:
-    return await tx.row(
-        "settle_model_call",
-        id=call.id,
-        state=str(outcome.state),
-        answer=json.dumps(outcome.answer) if outcome.answer is not None else None,
-        error=json.dumps(outcome.error) if outcome.error is not None else None,
-        input_tokens=outcome.input_tokens,
-        output_tokens=outcome.output_tokens,
-        cost=outcome.cost,
-        late=late,
-    )
+    given = {
+        "id": call.id,
+        "state": str(outcome.state),
+        "answer": json.dumps(outcome.answer) if outcome.answer is not None else None,
+        "error": json.dumps(outcome.error) if outcome.error is not None else None,
+        "input_tokens": outcome.input_tokens,
+        "output_tokens": outcome.output_tokens,
+        "cost": outcome.cost,
+        "late": late,
+    }
+    settled = await tx.row("settle_model_call", **given)
+    return settled if settled is not None else await tx.row("settle_model_call_in_all", **given)
 
 
 def _told(call: NewCall, attempt: int, outcome: Outcome, *, late: bool) -> dict[str, Any]:

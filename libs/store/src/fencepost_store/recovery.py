@@ -74,7 +74,7 @@ async def read(tx: Tx, run_id: UUID) -> Stood:
         pending=row["pending"],
         spent={
             name: budget.get(name)
-            for name in ("model_calls", "input_tokens", "output_tokens", "actions", "cost")
+            for name in ("model_calls", "input_tokens", "output_tokens", "actions", "cost", "recoveries")
         },
         limits={name: limit for name, limit in (budget.get("limits") or {}).items() if limit is not None},
         artifacts_bad=tuple(row["artifacts_bad"]),

@@ -32,7 +32,9 @@ def proposed(proposal: Mapping[str, Any], facts: EndingFacts, locale: str, messa
         ending = decide_termination(Standing(answered=True, unsettled=len(facts.unsettled)))
         explanation = explain(ending, locale)
         text = f"{explanation}\n{text}"
-    return _end(ending, facts, explanation, text, message_id, left_undone=tuple(proposal["left_undone"]))
+    left = tuple(proposal["left_undone"])
+    unproven = tuple(proposal.get("unproven", ()))
+    return _end(ending, facts, explanation, text, message_id, left_undone=left, unproven=unproven)
 
 
 def broken(reason: Reason, code: str, detail: str, facts: EndingFacts, locale: str, message_id: UUID) -> End:
@@ -75,14 +77,18 @@ def _end(
     *,
     left_undone: tuple[str, ...] = (),
     detail: str = "",
+    unproven: tuple[str, ...] = (),
 ) -> End:
+    evidence: dict[str, Any] = {"detail": detail} if detail else {}
+    if unproven:
+        evidence["unproven"] = list(unproven)
     finalization = Finalization(
         ending.status,
         ending.reason,
         explanation,
         DECIDED_BY,
         code=ending.code,
-        evidence={"detail": detail} if detail else {},
+        evidence=evidence,
         left_undone=left_undone,
         unconfirmed_effects=facts.unsettled,
         usage=facts.usage,

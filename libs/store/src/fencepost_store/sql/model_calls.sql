@@ -1,19 +1,18 @@
 -- open_model_call --
 -- Why: a resumed node reads the ledger before it asks (I15); else the attempt is in the ledger before it is sent, and
---      its worst case is reserved at the same moment in every scope that has a limit: in all of them, or in none
---      (I23). Nobody else settles for this run since the claim that gave this fence, so an answer seen before the
---      lock is the answer.
--- Locks: the run's row, FOR NO KEY UPDATE, then shared budgets (the tenant's, then the user's), then the root run's
---        budget row.  Clock: database, read above the locks.
+--      its worst case is reserved at the same moment (I23). Nobody else settles for this run since the claim that gave
+--      this fence, so an answer seen before the lock is the answer. Where a tenant or a user has a budget of its own
+--      nothing is opened here: open_model_call_in_all does it. Few do, and nobody else pays for the question.
+-- Locks: the run's row, FOR NO KEY UPDATE, then the root run's budget row.  Clock: database, read above the lock.
 -- Result: one row: whether the start fence holds, the stored answer, or the number of the opened attempt; neither
---      of the two when a limit is reached, which `reached` names (NULL: there is no budget row).
+--      of the two when a limit is reached or there are more budgets to ask.
 WITH held AS MATERIALIZED (
     SELECT id, tenant_id, user_id, root_run_id, status, revision, lease_owner, lease_expires_at, deadline_at
       FROM agent.runs
      WHERE id = :run_id
        FOR NO KEY UPDATE
 ), passed AS MATERIALIZED (
-    SELECT held.*, clock_timestamp() AS at
+    SELECT *
       FROM held
      WHERE status = 'running'
        AND revision = :revision
@@ -27,41 +26,6 @@ WITH held AS MATERIALIZED (
      WHERE c.call_key = :call_key
        AND c.state = 'settled'
        AND NOT c.late
-), shared AS MATERIALIZED (
-    SELECT s.*, agent.budget_window(s.per, p.at) AS begins
-      FROM agent.shared_budgets s
-      JOIN passed p ON s.tenant_id = p.tenant_id AND s.user_id IN ('', p.user_id)
-     WHERE NOT EXISTS (SELECT FROM answered)
-     ORDER BY s.user_id, s.per
-       FOR NO KEY UPDATE OF s
-), lineage AS MATERIALIZED (
-    SELECT b.*
-      FROM agent.budgets b
-      JOIN passed p ON b.root_run_id = p.root_run_id
-     WHERE NOT EXISTS (SELECT FROM answered)
-       AND (SELECT count(*) FROM shared) >= 0
-       FOR NO KEY UPDATE OF b
-), measured (rank, scope, kind, after, most) AS MATERIALIZED (
-    SELECT 3, '', v.kind, v.after, v.most
-      FROM lineage l
-     CROSS JOIN LATERAL (VALUES
-           ('model_calls', l.model_calls + 1, coalesce(CAST(l.limits ->> 'model_calls' AS numeric), :total_calls)),
-           ('input_tokens', l.input_tokens + l.reserved_input + :in_tokens, CAST(l.limits ->> 'input_tokens' AS numeric)),
-           ('output_tokens', l.output_tokens + l.reserved_output + :out_tokens, CAST(l.limits ->> 'output_tokens' AS numeric)),
-           ('cost', l.cost + l.reserved_cost + CAST(:cost AS numeric), CAST(l.limits ->> 'cost' AS numeric)),
-           ('role_calls', coalesce(CAST(l.role_calls ->> :role AS numeric), 0) + 1, :calls)) AS v (kind, after, most)
-    UNION ALL
-    SELECT CASE s.user_id WHEN '' THEN 1 ELSE 2 END, CASE s.user_id WHEN '' THEN 'tenant_' ELSE 'user_' END,
-           v.kind, v.after, CAST(s.limits ->> v.kind AS numeric)
-      FROM shared s
-     CROSS JOIN LATERAL (SELECT CASE WHEN s.window_start = s.begins THEN 1 ELSE 0 END AS counts) AS w
-     CROSS JOIN LATERAL (VALUES
-           ('model_calls', w.counts * s.model_calls + CAST(1 AS numeric)),
-           ('input_tokens', w.counts * s.input_tokens + s.reserved_input + :in_tokens),
-           ('output_tokens', w.counts * s.output_tokens + s.reserved_output + :out_tokens),
-           ('cost', w.counts * s.cost + s.reserved_cost + CAST(:cost AS numeric))) AS v (kind, after)
-), short AS MATERIALIZED (
-    SELECT rank, scope || kind AS reached FROM measured WHERE after > most
 ), reserved AS (
     UPDATE agent.budgets b
        SET model_calls     = b.model_calls + 1,
@@ -69,70 +33,38 @@ WITH held AS MATERIALIZED (
            reserved_output = b.reserved_output + :out_tokens,
            reserved_cost   = b.reserved_cost + CAST(:cost AS numeric),
            role_calls      = b.role_calls || jsonb_build_object(CAST(:role AS text), coalesce(CAST(b.role_calls ->> :role AS bigint), 0) + 1)
-      FROM lineage l
-     WHERE b.root_run_id = l.root_run_id
-       AND NOT EXISTS (SELECT FROM short)
+      FROM passed p
+     WHERE b.root_run_id = p.root_run_id
+       AND NOT EXISTS (SELECT FROM answered)
+       AND NOT EXISTS (SELECT FROM agent.shared_budgets s WHERE s.tenant_id = p.tenant_id AND s.user_id IN ('', p.user_id))
+       AND b.model_calls < coalesce(CAST(b.limits ->> 'model_calls' AS bigint), :total_calls)
+       AND coalesce(CAST(b.role_calls ->> :role AS bigint), 0) < :calls
+       AND coalesce(b.input_tokens + b.reserved_input + :in_tokens <= CAST(b.limits ->> 'input_tokens' AS numeric), true)
+       AND coalesce(b.output_tokens + b.reserved_output + :out_tokens <= CAST(b.limits ->> 'output_tokens' AS numeric), true)
+       AND coalesce(b.cost + b.reserved_cost + CAST(:cost AS numeric) <= CAST(b.limits ->> 'cost' AS numeric), true)
     RETURNING b.tenant_id
-), reserved_shared AS (
-    UPDATE agent.shared_budgets s
-       SET window_start    = h.begins,
-           model_calls     = 1 + CASE WHEN s.window_start = h.begins THEN s.model_calls ELSE 0 END,
-           input_tokens    = CASE WHEN s.window_start = h.begins THEN s.input_tokens ELSE 0 END,
-           output_tokens   = CASE WHEN s.window_start = h.begins THEN s.output_tokens ELSE 0 END,
-           cost            = CASE WHEN s.window_start = h.begins THEN s.cost ELSE 0 END,
-           actions         = CASE WHEN s.window_start = h.begins THEN s.actions ELSE 0 END,
-           reserved_input  = s.reserved_input + :in_tokens,
-           reserved_output = s.reserved_output + :out_tokens,
-           reserved_cost   = s.reserved_cost + CAST(:cost AS numeric)
-      FROM shared h
-     WHERE (s.tenant_id, s.user_id, s.per) = (h.tenant_id, h.user_id, h.per)
-       AND NOT EXISTS (SELECT FROM short)
 ), opened AS (
     INSERT INTO agent.model_calls (id, run_id, tenant_id, call_key, attempt, role, provider, model, request_hash, ends_at,
-                                   reserved_input, reserved_output, reserved_cost, reserved_in, currency, prices)
+                                   reserved_input, reserved_output, reserved_cost, currency, prices)
     SELECT :id, :run_id, reserved.tenant_id, :call_key,
            1 + (SELECT count(*) FROM agent.model_calls c WHERE c.run_id = :run_id AND c.call_key = :call_key),
            :role, :provider, :model, :request_hash, clock_timestamp() + CAST(:within AS interval),
-           :in_tokens, :out_tokens, CAST(:cost AS numeric),
-           (SELECT array_agg(CASE user_id WHEN '' THEN 't:' ELSE 'u:' END || per) FROM shared), :currency, :prices
+           :in_tokens, :out_tokens, CAST(:cost AS numeric), :currency, :prices
       FROM reserved
     RETURNING attempt
 )
 SELECT EXISTS (SELECT FROM passed) AS holds,
        (SELECT answer FROM answered) AS answer,
-       (SELECT attempt FROM opened) AS attempt,
-       (SELECT reached FROM short ORDER BY rank, reached LIMIT 1) AS reached;
+       (SELECT attempt FROM opened) AS attempt;
 
 -- settle_model_call --
 -- Why: an attempt's outcome, once: by compare-and-set on the attempt, whatever became of the run meanwhile. An answer
 --      that comes when its key was answered, or when the run is another's, is kept as late and never used. What was
---      reserved is given back and what was used is charged, in the same scopes; where the sweep had charged the
---      reservation in full, only the difference.
--- Locks: the attempt's row, shared budgets (the tenant's, then the user's), the budget's row.  Clock: database.
--- Result: whether it is late, or no row when it was settled before.
-WITH attempt AS MATERIALIZED (
-    SELECT c.*
-      FROM agent.model_calls c
-     WHERE c.id = :id
-       AND c.state IN ('started', 'unknown')
-       FOR NO KEY UPDATE
-), whose AS MATERIALIZED (
-    SELECT a.run_id, a.tenant_id, a.reserved_in, r.user_id, r.root_run_id, clock_timestamp() AS at,
-           CASE a.state WHEN 'started' THEN 1 ELSE 0 END AS open, a.reserved_input, a.reserved_output, a.reserved_cost,
-           :input_tokens - a.input_tokens AS more_input, :output_tokens - a.output_tokens AS more_output,
-           CAST(:cost AS numeric) - a.cost AS more_cost
-      FROM attempt a
-      JOIN agent.runs r ON r.id = a.run_id
-), shared AS MATERIALIZED (
-    SELECT s.tenant_id, s.user_id, s.per, agent.budget_window(s.per, w.at) AS begins
-      FROM whose w
-      JOIN agent.shared_budgets s
-        ON s.tenant_id = w.tenant_id
-       AND s.user_id IN ('', w.user_id)
-       AND CASE s.user_id WHEN '' THEN 't:' ELSE 'u:' END || s.per = ANY (w.reserved_in)
-     ORDER BY s.user_id, s.per
-       FOR NO KEY UPDATE OF s
-), settled AS (
+--      reserved is given back, what was used is charged. One reserved in shared budgets, or whose time was over, is
+--      left to settle_model_call_in_all.
+-- Locks: the attempt's row, the budget's row.  Clock: database.
+-- Result: whether it is late, or no row when nothing was settled here.
+WITH settled AS (
     UPDATE agent.model_calls c
        SET state = :state,
            answer = CAST(:answer AS jsonb),
@@ -143,33 +75,21 @@ WITH attempt AS MATERIALIZED (
            late = :late OR EXISTS (SELECT FROM agent.model_calls o
                                     WHERE o.run_id = c.run_id AND o.call_key = c.call_key AND o.state = 'settled' AND NOT o.late),
            settled_at = clock_timestamp()
-      FROM attempt a
-     WHERE c.id = a.id
-    RETURNING c.late
-), charged_shared AS (
-    UPDATE agent.shared_budgets s
-       SET window_start    = h.begins,
-           model_calls     = CASE WHEN s.window_start = h.begins THEN s.model_calls ELSE 0 END,
-           actions         = CASE WHEN s.window_start = h.begins THEN s.actions ELSE 0 END,
-           input_tokens    = greatest(0, CASE WHEN s.window_start = h.begins THEN s.input_tokens ELSE 0 END + w.more_input),
-           output_tokens   = greatest(0, CASE WHEN s.window_start = h.begins THEN s.output_tokens ELSE 0 END + w.more_output),
-           cost            = greatest(0, CASE WHEN s.window_start = h.begins THEN s.cost ELSE 0 END + w.more_cost),
-           reserved_input  = greatest(0, s.reserved_input - w.open * w.reserved_input),
-           reserved_output = greatest(0, s.reserved_output - w.open * w.reserved_output),
-           reserved_cost   = greatest(0, s.reserved_cost - w.open * w.reserved_cost)
-      FROM shared h CROSS JOIN whose w
-     WHERE (s.tenant_id, s.user_id, s.per) = (h.tenant_id, h.user_id, h.per)
+     WHERE c.id = :id
+       AND c.state = 'started'
+       AND c.reserved_in IS NULL
+    RETURNING c.run_id, c.late, c.reserved_input, c.reserved_output, c.reserved_cost
 ), charged AS (
     UPDATE agent.budgets b
-       SET input_tokens    = b.input_tokens + w.more_input,
-           output_tokens   = b.output_tokens + w.more_output,
-           cost            = b.cost + w.more_cost,
-           reserved_input  = b.reserved_input - w.open * w.reserved_input,
-           reserved_output = b.reserved_output - w.open * w.reserved_output,
-           reserved_cost   = b.reserved_cost - w.open * w.reserved_cost
-      FROM whose w
-     WHERE b.root_run_id = w.root_run_id
-       AND (SELECT count(*) FROM shared) >= 0
+       SET input_tokens    = b.input_tokens + :input_tokens,
+           output_tokens   = b.output_tokens + :output_tokens,
+           cost            = b.cost + CAST(:cost AS numeric),
+           reserved_input  = b.reserved_input - s.reserved_input,
+           reserved_output = b.reserved_output - s.reserved_output,
+           reserved_cost   = b.reserved_cost - s.reserved_cost
+      FROM settled s
+      JOIN agent.runs r ON r.id = s.run_id
+     WHERE b.root_run_id = r.root_run_id
 )
 SELECT late FROM settled;
 

@@ -58,6 +58,7 @@ def proposed(state: State, step: Step, standing: Standing) -> Patch:
             "text": message,
             "explanation": explanation,
             "left_undone": list(state["left_undone"]),
+            "unproven": list(ending.unproven),
         },
     }
 

@@ -11,6 +11,7 @@ from fencepost_domain.termination import Ending
 from fencepost_domain.vocabulary import Reason
 
 from fencepost_worker.flow.state import DONE, FAILED, REJECTED, UNSETTLED, State
+from fencepost_worker.flow.unproven import unproven_text
 
 Words = tuple[str, str]  # Chinese, English
 
@@ -200,7 +201,14 @@ def final_text(ending: Ending, state: State, locale: str, currency: str) -> tupl
         tried = any(a["status"] in (DONE, UNSETTLED, FAILED) for a in state["actions"])
         told = done_text([a for a in state["actions"] if a["status"] != REJECTED], locale) if tried else ""
         message = "\n".join(
-            part for part in (reason, told, "" if changed else pick(_NOTHING, locale)) if part
+            part
+            for part in (
+                reason,
+                unproven_text(ending.unproven, is_zh(locale)),
+                told,
+                "" if changed else pick(_NOTHING, locale),
+            )
+            if part
         )
     left = state["left_undone"]
     if left:

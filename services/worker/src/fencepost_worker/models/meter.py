@@ -8,6 +8,7 @@ misses is charged as it is, and is the measured error that I23 speaks of.
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -25,11 +26,12 @@ from fencepost_domain.vocabulary import CallState
 from fencepost_store.model_calls import NewCall, Outcome
 
 from fencepost_worker.models.assembler import Assembler
-from fencepost_worker.models.port import Answer, Model, ModelFailed, ModelRequest
+from fencepost_worker.models.port import Answer, Model, ModelFailed, ModelRequest, ToolSpec
 
 LATIN_PER_TOKEN: Final = 3.0  # English has about four; code and numbers fewer
 OTHER_TOKENS: Final = 1.3  # a character of Chinese has between 0.6 and 1.3 tokens
 A_MESSAGE: Final = 8  # what a provider puts around each turn
+MOST_SCHEMAS: Final = 512
 # Failures in which the provider certainly did no work: nothing was sent, or it was refused at the door.
 UNSPENT: Final = frozenset({"secret_missing", "unreachable"})
 REFUSED: Final = frozenset(
@@ -62,11 +64,8 @@ class Meter:
             for message in request.messages
             for call in message.calls
         ]
-        words += [
-            tool.name + tool.description + json.dumps(canonical.plain(dict(tool.schema)), ensure_ascii=False)
-            for tool in request.tools
-        ]
-        given = sum(map(tokens_of, words)) + A_MESSAGE * (len(request.messages) + len(request.tools))
+        given = sum(map(tokens_of, words)) + sum(map(_tokens_of_tool, request.tools))
+        given += A_MESSAGE * (len(request.messages) + len(request.tools))
         made = request.max_output_tokens
         cost = self.prices.cost(provider, model, given, made)
         return Estimate(given, made, cost, self.prices.currency, self.prices.version)
@@ -106,9 +105,25 @@ class Meter:
         }
 
 
+_schemas: OrderedDict[int, tuple[Mapping[str, Any], int]] = OrderedDict()
+
+
+def _tokens_of_tool(tool: ToolSpec) -> int:
+    """A catalog's schemas are the same objects call after call, and long: each is counted once. The object is
+    kept beside its count, so that its identity can't become another's.
+    """
+    known = _schemas.get(id(tool.schema))
+    if known is None:
+        text = json.dumps(canonical.plain(dict(tool.schema)), ensure_ascii=False)
+        known = _schemas[id(tool.schema)] = (tool.schema, tokens_of(text))
+        if len(_schemas) > MOST_SCHEMAS:
+            _schemas.popitem(last=False)
+    return known[1] + tokens_of(tool.name) + tokens_of(tool.description)
+
+
 def tokens_of(text: str) -> int:
     """Our estimate, rounded up."""
-    latin = sum(char.isascii() for char in text)
+    latin = len(text) if text.isascii() else len(text.encode("ascii", "ignore"))
     return ceil(latin / LATIN_PER_TOKEN + (len(text) - latin) * OTHER_TOKENS)
 
 
