@@ -15,8 +15,8 @@ from fencepost_store.transaction import Tx
 
 FIRST: Final = 0  # an order is one call
 _SAID: Final = {
-    "zh": "这将撤销 {tool}（{key}）。{by} 下达，原因：{reason}",
-    "en": "This undoes {tool} ({key}), by order of {by}: {reason}",
+    "zh": ("这将撤销 {tool}（{key}）。{by} 下达，原因：{reason}", "撤销", "下达人", "原因"),
+    "en": ("This undoes {tool} ({key}), by order of {by}: {reason}", "undoes", "ordered by", "reason"),
 }
 
 
@@ -45,10 +45,13 @@ async def shown_undoing(
         by=str(around.ordered["by"]),
         reason=str(around.ordered["reason"]),
     )
-    words = _SAID["zh" if run.locale.lower().startswith("zh") else "en"]
-    said = words.format(tool=told.tool, key=key, by=told.by, reason=told.reason)
-    text = f"{preview['text']}\n{said}".strip()
-    return {**preview, "text": text, "undoes": told.model_dump(mode="json")}
+    said, *labels = _SAID["zh" if run.locale.lower().startswith("zh") else "en"]
+    values = (f"{told.tool} {key}", told.by, told.reason)
+    lines = [{"label": label, "value": value} for label, value in zip(labels, values, strict=True)]
+    whole = said.format(tool=told.tool, key=key, by=told.by, reason=told.reason)
+    text = f"{preview['text']}\n{whole}".strip()
+    shown = {"text": text, "lines": [*preview["lines"], *lines], "undoes": told.model_dump(mode="json")}
+    return {**preview, **shown}
 
 
 async def check_order(tx: Tx, run: Run, around: Surroundings, action: Action) -> None:
