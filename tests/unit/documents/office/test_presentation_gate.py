@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 from fencepost_documents.gates.facts import PresentationFacts
 from fencepost_documents.gates.presentation import GATE, MOST, judge
+from fencepost_documents.gates.presentation_words import untranslated
 from fencepost_documents.ir import RecordSet
 from fencepost_documents.office.from_records import outline_from_records
 from fencepost_documents.office.outline import arguments_of
+from fencepost_documents.office.wording import cell_text
 from fencepost_domain.gates import GateOutcome
 
 from tests.unit.documents.office.outlines import SOURCE, arguments, contract, facts, records
@@ -103,3 +105,91 @@ def test_no_records_at_all_make_no_deck_that_passes() -> None:
     empty: RecordSet = records(())
     outline = outline_from_records(empty, contract(), "zh")
     assert "record_set_missing" in judge(arguments_of(outline), facts(records=empty)).codes
+
+
+@pytest.mark.parametrize(
+    ("line", "left"),
+    [
+        ("见 Open Data Portal", ""),  # three words, each a name's
+        ("见 Ministry of Finance", "Ministry of Finance"),
+        ("见 Open Data Portal Europe", "Open Data Portal Europe"),
+        ("支持 PDF DOCX PPTX XLSX CSV", ""),
+        ("选项 A B C D E F 均可", ""),
+        ("周五 friday 开会", "friday"),
+        ("5月1日 May 1", "May"),
+        ("1 May 开会", "May"),
+        ("Location", "Location"),
+        ("location scouting 团队", ""),
+        ("wed2024 项目", ""),
+        ("供应商：Sun", ""),
+        ("2026-03-02 Mon", "Mon"),
+        ("3rd May 开会", "May"),
+    ],
+)
+def test_what_counts_as_untranslated_in_chinese(line: str, left: str) -> None:
+    assert untranslated(line, "zh") == left
+
+
+def test_words_of_charts_are_read_too() -> None:
+    for place, change in (
+        ("title", {"title": "Number of events per month"}),
+        ("categories/1", {"categories": ["北京", "Location", "深圳"]}),
+        ("series/0/name", {"series": [{"name": "TODO", "values": [1, 2, 3]}]}),
+    ):
+        subject = deck(lambda it, change=change: it["slides"][3]["chart"].update(change))
+        [violation] = judge(subject, facts()).violations
+        assert violation.position == f"/slides/3/chart/{place}"
+    assert (
+        "into Chinese"
+        in judge(deck(lambda it: it["slides"][3]["chart"].update(title="Friday")), facts()).violations[0].fix
+    )
+
+
+@pytest.mark.parametrize(
+    ("series", "right"),
+    [([[0, 1, 2]], True), ([[1, 2, None]], True), ([[-1, 1, 2]], False), ([[1, 2, 3], [1, 2, 3]], False)],
+)
+def test_a_pie_is_one_series_of_shares(series: list[list[int | None]], right: bool) -> None:
+    named = [{"name": f"组{at}", "values": values} for at, values in enumerate(series)]
+    subject = deck(lambda it: it["slides"][3]["chart"].update(kind="pie", series=named))
+    assert judge(subject, facts()).passed is right
+
+
+def test_a_column_of_ends_is_not_short_of_the_starts() -> None:
+    found = tuple(
+        one.model_copy(
+            update={
+                "fields": {"名称": one.fields["name"], "开始时间": one.fields["time"], "结束时间": "18:45"}
+            }
+        )
+        for one in records().records
+    )
+    subject = deck(
+        lambda it: [
+            it["slides"][2]["table"].update(columns=["名称", "开始时间", "结束时间"]),
+            [one["cells"].__setitem__(2, "18:45") for one in it["slides"][2]["table"]["rows"]],
+        ]
+    )
+    known = facts(contract={"required_fields": ("名称", "时间")})
+    assert judge(subject, known.model_copy(update={"records": found})).violations == ()
+    short = deck(lambda it: it.update(subject))
+    short["slides"][2]["table"]["rows"][0]["cells"][2] = "18 点"
+    assert judge(short, known.model_copy(update={"records": found})).codes == ("time_incomplete",)
+
+
+@pytest.mark.parametrize(
+    ("value", "zh", "en"),
+    [
+        ("2026-03-02 Monday 09:00", "2026-03-02 星期一 09:00", "2026-03-02 Monday 09:00"),
+        ("Fri. 14:00", "星期五 14:00", "Fri. 14:00"),
+        ("Sun", "Sun", "Sun"),
+        ("周日 9 点", "周日 9 点", "Sunday 9 点"),
+        ("——", "未提供", "Not given"),
+        ("北京，，上海", "北京，上海", "北京，上海"),
+        ("https://a.example//b", "https://a.example//b", "https://a.example//b"),
+    ],
+)
+def test_a_record_as_a_cell_keeps_its_words_but_for_weekdays_and_empty_marks(
+    value: str, zh: str, en: str
+) -> None:
+    assert (cell_text(value, "zh"), cell_text(value, "en")) == (zh, en)

@@ -10,6 +10,7 @@ from fencepost_domain.gates import Violation
 
 from fencepost_documents.office.clean import clean_line, squeeze
 from fencepost_documents.office.outline import Language, Outline
+from fencepost_documents.office.wording import ENGLISH_DAY
 
 from .facts import PresentationFacts
 
@@ -20,10 +21,8 @@ _KEPT_AS_IS: Final = re.compile(
 _NO_LETTER_AHEAD: Final = r"(?<![A-Za-z])"  # not a word boundary: to one, Chinese is letters too
 _NO_LETTER_BEHIND: Final = r"(?![A-Za-z])"
 _MONTH: Final = r"(?:january|february|march|april|may|june|july|august|september|october|november|december)"
-_CALENDAR: Final = re.compile(
-    _NO_LETTER_AHEAD
-    + rf"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:mon|tue|wed|thu|fri|sat|sun)(?=[.,]?\s*\d|\.|$)"
-    rf"|{_MONTH}(?=\s*\d)|(?<=\d)(?:st|nd|rd|th)?\s*{_MONTH})" + _NO_LETTER_BEHIND,
+_MONTH_OF_DATE: Final = re.compile(
+    rf"{_NO_LETTER_AHEAD}(?:{_MONTH}(?=\s*\d)|(?<=\d\s){_MONTH}|(?<=\d(?:st|nd|rd|th)\s){_MONTH}){_NO_LETTER_BEHIND}",
     re.I,
 )
 _RUN: Final = re.compile(r"[A-Za-z][A-Za-z'’\-]*(?:[ ,.:;]+[A-Za-z][A-Za-z'’\-]*)+")
@@ -112,7 +111,7 @@ def untranslated(line: str, language: Language) -> str:
     if language == "en":
         found = _HAN.search(rest)
         return found.group() if found else ""
-    if found := _CALENDAR.search(rest):
+    if found := ENGLISH_DAY.search(rest) or _MONTH_OF_DATE.search(rest):
         return found.group()
     if rest.strip().casefold() in _HEADINGS:
         return rest.strip()

@@ -19,22 +19,23 @@ _TO_ENGLISH: Final = {
 _TO_CHINESE: Final = {en.casefold(): zh for zh, en in _WEEKDAYS} | {
     en[:3].casefold(): zh for zh, en in _WEEKDAYS
 }
-_ENGLISH_DAY: Final = re.compile(
-    r"(?<![A-Za-z])((?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)(?=[.,]?\s*\d|\.|$))"
-    r"(?![A-Za-z])\.?",
+# Short ones beside a date only: Sun is a company, and sat a verb.
+ENGLISH_DAY: Final = re.compile(
+    r"(?<![A-Za-z])((?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)(?=\.|,?\s+\d)"
+    r"|(?<=\d\s)(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun))(?![A-Za-z])\.?",
     re.I,
 )
 _CHINESE_DAY: Final = re.compile("(?:星期|周)[一二三四五六日天]")
-_DOUBLED: Final = re.compile(r"(?<!:)([,，、;；|/／])(?:\s*\1)+")
+_DOUBLED: Final = re.compile(r"(\w+://\S+)|([,，、;；|/／])(?:\s*\2)+")  # a link keeps its own
 
 
 def cell_text(value: str, language: Language) -> str:
     """A record's value as a cell: weekdays in the language, separators once, words where none are."""
-    text = _DOUBLED.sub(r"\1", clean(value)).strip()
+    text = _DOUBLED.sub(lambda found: found.group(1) or found.group(2), clean(value)).strip()
     if not any(char.isalnum() for char in text):
         return MISSING[language]
     if language == "zh":
-        return _ENGLISH_DAY.sub(lambda day: _TO_CHINESE[day.group(1).casefold()], text)
+        return ENGLISH_DAY.sub(lambda day: _TO_CHINESE[day.group(1).casefold()], text)
     return _CHINESE_DAY.sub(lambda day: _TO_ENGLISH[day.group()], text)
 
 
