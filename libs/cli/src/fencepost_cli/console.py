@@ -67,7 +67,9 @@ def told_errors() -> Iterator[None]:
     except NoProfile as error:
         raise fail(f"{error}", Exit.UNREACHABLE) from None
     except ApiError as error:
-        pointed = "; ".join(f"{e.get('pointer', '')}: {e.get('detail', '')}" for e in error.errors)
+        pointed = "; ".join(
+            ": ".join(filter(None, (e.get("pointer"), e.get("detail")))) for e in error.errors
+        )
         usage = error.status in (400, 404, 422)
         line = f"{error.detail} ({error.code}){': ' + pointed if pointed else ''}"
         raise fail(line, Exit.USAGE if usage else Exit.FAILED) from None

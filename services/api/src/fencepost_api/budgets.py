@@ -44,7 +44,7 @@ def check_budgets(budgets: Sequence[SharedBudget], now: datetime) -> None:
     if budget.ends_at is None:
         detail += " It doesn't begin anew by itself."
     else:
-        detail += f" It begins anew at {utc(budget.ends_at)}."
+        detail += f" It begins anew at {utc(budget.ends_at).isoformat()}."
         headers["Retry-After"] = str(max(1, ceil((budget.ends_at - now).total_seconds())))
     detail += " An admin can raise it: PUT /v1/budgets, or `fencepost budgets set`."
     raise Refusal("budget_exhausted", detail[0].upper() + detail[1:], [_named(budget, kind)], headers)

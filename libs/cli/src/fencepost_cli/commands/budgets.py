@@ -41,7 +41,7 @@ def set_budget(
     said = (model_calls, input_tokens, output_tokens, cost, actions)
     limits = {kind: value for kind, value in zip(KINDS, said, strict=True) if value is not None}
     if not limits:
-        fail("name at least one limit, such as --cost 5.00 or --model-calls 200", Exit.USAGE)
+        raise fail("name at least one limit, such as --cost 5.00 or --model-calls 200", Exit.USAGE)
     _put({"user_id": user, "per": per, "limits": limits}, as_json)
 
 
