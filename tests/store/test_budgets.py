@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -322,3 +323,57 @@ async def test_a_budget_tells_how_it_stands(lives: Lives) -> None:
     assert mine.budget.starts_at <= mine.now < mine.budget.ends_at
     assert [one.budget.user_id for one in everybodys] == [None, "user-2"]
     assert everybodys[1].budget.ends_at is None
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_i23_whatever_becomes_of_calls_counters_are_their_sums(lives: Lives, seed: int) -> None:
+    """Opened, answered, failed, forgotten, late, and tried again, in any order: nothing is lost or kept."""
+    dice = random.Random(seed)
+    await limit(lives, cost="2.00")
+    runs = [await lives.claimed() for _ in range(3)]
+    out: list[tuple[Claim, NewCall]] = []
+    for number in range(60):
+        move = dice.choice(["open", "open", "settle", "fail", "forget", "late", "sweep"])
+        if move == "open":
+            held = dice.choice(runs)
+            cost = Decimal(dice.randrange(1, 30)) / 100
+            reserve = Estimate(dice.randrange(1, 200), dice.randrange(1, 90), cost, "USD", "test-1")
+            call = a_call(lives, f"k{number}", reserve=reserve)
+            if (await start(lives, held, call)).attempt is not None:
+                out.append((held, call))
+        elif move == "sweep":
+            async with lives.reconciler.transaction() as tx:
+                await time_out_model_calls(tx, 100)
+        elif out:
+            held, call = out[dice.randrange(len(out))]
+            share = Decimal(dice.randrange(0, 101)) / 100
+            used = Outcome(
+                CallState.SETTLED if move == "settle" else CallState.FAILED,
+                answer={} if move == "settle" else None,
+                input_tokens=int(call.reserve.input_tokens * share),
+                output_tokens=int(call.reserve.output_tokens * share),
+                cost=call.reserve.cost * share,
+            )
+            if move == "forget":
+                await lives.sql("UPDATE agent.model_calls SET ends_at = now() WHERE id = %s", call.id)
+            elif move == "late":
+                async with lives.worker.transaction() as tx:
+                    await model_calls.settle_late(tx, held.run.id, call, 1, used)
+            else:
+                with suppress(FenceLost):  # settled before
+                    async with lives.worker.transaction() as tx:
+                        await model_calls.settle_call(tx, held.run, call, 1, used)
+        row = await shared(lives)
+        assert row["cost"] + row["reserved_cost"] <= Decimal("2.00"), (seed, number, move)
+    found = [one for one in await lives.violations() if one.check == "i23_budget_is_what_was_used"]
+    assert found == []
+    (sums,) = await lives.sql(
+        "SELECT sum(cost) AS cost, sum(input_tokens) AS input,"
+        " coalesce(sum(reserved_cost) FILTER (WHERE state = 'started'), 0) AS flying FROM agent.model_calls"
+    )
+    row = await shared(lives)
+    assert (row["cost"], row["input_tokens"], row["reserved_cost"]) == (
+        sums["cost"],
+        sums["input"],
+        sums["flying"],
+    )
