@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 from fencepost.client import Client
@@ -11,6 +11,7 @@ from fencepost_runtime.system import SystemIds
 
 from fencepost_cli.console import Exit, Json, command, fail, print_json, say
 
+MOST_SHOWN: Final = 8
 effects = typer.Typer(help="What happened to the world; what a person has to settle.", no_args_is_help=True)
 
 
@@ -47,7 +48,7 @@ def resolve(
     body = {"outcome": outcome, "evidence": evidence, "external_id": external_id}
     said = {name: value for name, value in body.items() if value is not None}
     with Client() as client:
-        key = _one(client, effect)["id"]
+        key = _one(client, effect, "needs_human")["id"]
         request = Request("POST", f"/v1/effects/{key}/resolution", said, key=str(SystemIds().uuid7()))
         settled = client.get(request)
     if as_json:
@@ -65,7 +66,7 @@ def compensate(
 ) -> None:
     """Undo a completed effect by the tool that its contract names, in a run of its own."""
     with Client() as client:
-        key = _one(client, effect)["id"]
+        key = _one(client, effect, "completed")["id"]
         path = f"/v1/effects/{key}/compensation"
         ordered = client.get(Request("POST", path, {"reason": reason}, key=str(SystemIds().uuid7())))
     if as_json:
@@ -86,10 +87,13 @@ def _all(client: Client, state: str | None) -> list[Any]:
             return found
 
 
-def _one(client: Client, part: str) -> Any:
-    found = [one for one in _all(client, None) if part in one["id"]]
-    if len(found) != 1:
-        raise fail(
-            "no effect has this id" if not found else "several effects have this in their id", Exit.USAGE
-        )
-    return found[0]
+def _one(client: Client, part: str, state: str) -> Any:
+    """The one effect that `part` means: among those in this state, which alone can be asked for; else any."""
+    among = [one for one in _all(client, state) if part in one["id"]]
+    found = among or [one for one in _all(client, None) if part in one["id"]]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise fail("no effect has this id; `fencepost effects list` shows them", Exit.USAGE)
+    listed = "".join(f"\n  {one['id']}  {one['state']}" for one in found[:MOST_SHOWN])
+    raise fail(f"several effects have this in their id; say more of it:{listed}", Exit.USAGE)
