@@ -7,6 +7,7 @@ surrogate pairs cut between fragments. What can't be told apart is a protocol er
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -28,6 +29,11 @@ LEGAL_FINISH: Final = frozenset({"stop", "tool_calls", "function_call"})
 MAX_CALLS: Final = 16
 MAX_ARGUMENTS: Final = 262_144  # characters of one call's arguments
 MAX_TEXT: Final = 1_048_576
+# Escapes of a JSON text, taken one after the other: in `\\u0000` the backslash is the escaped one.
+_ESCAPE: Final = re.compile(
+    r"(?P<kept>\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\(?!u0000|u[dD][89a-fA-F]).)"
+    r"|\\u(?:0000|[dD][89a-fA-F][0-9a-fA-F]{2})"
+)
 
 
 @dataclass(slots=True)
@@ -176,6 +182,14 @@ def whole_text(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
+def storable(text: str) -> str:
+    """JSON whose strings can be kept: an escaped U+0000 or half of a surrogate pair becomes U+FFFD (FI-6).
+
+    The rest of a title is what was asked for; a call refused for one character would come again the same.
+    """
+    return _ESCAPE.sub(lambda found: found[0] if found["kept"] else "\\ufffd", whole_text(text))
+
+
 def _parses(text: str) -> bool:
     try:
         return isinstance(json.loads(text), dict)
@@ -185,7 +199,7 @@ def _parses(text: str) -> bool:
 
 def _read(text: str, failed: Any) -> Mapping[str, Any]:
     try:
-        value = canonical.loads(text)
+        value = canonical.loads(storable(text))
     except canonical.JsonRefused as error:
         raise failed("protocol_error", f"arguments are no JSON: {error}") from None
     if not isinstance(value, dict):
