@@ -377,3 +377,21 @@ async def test_i23_whatever_becomes_of_calls_counters_are_their_sums(lives: Live
         sums["input"],
         sums["flying"],
     )
+
+
+async def test_what_undoes_an_effect_is_not_held_up_by_its_tenants_budget(lives: Lives) -> None:
+    await limit(lives, actions=0)
+    first = await lives.claimed()
+    undoing = await lives.claimed()
+    await lives.sql(
+        "UPDATE agent.runs SET origin_kind = 'compensation', origin_run_id = %s WHERE id = %s",
+        first.run.id,
+        undoing.run.id,
+    )
+
+    async with lives.gateway.transaction(TENANT) as tx:
+        await budgets.take_action(tx, undoing.run.id, USER, 10)
+        with pytest.raises(Conflict):
+            await budgets.take_action(tx, first.run.id, USER, 10)
+
+    assert (await shared(lives))["actions"] == 0

@@ -127,3 +127,14 @@ async def test_a_budget_of_seconds_is_the_longest_deadline(served: Served, lives
     assert await deadline_of(deadline_seconds=60) == 60
     assert await deadline_of(deadline_seconds=6000) == 600
     assert await deadline_of(budget={"seconds": 30}) == 30
+
+
+async def test_a_retry_is_refused_like_a_new_run(served: Served, lives: Lives) -> None:
+    chief, ann = served.as_("chief", "admin"), served.as_(USER, "user")
+    held = await lives.claimed()
+    await lives.finalize(held)
+    await chief.put("/v1/budgets", json={"user_id": USER, "per": "day", "limits": {"model_calls": 0}})
+
+    refused = await ann.post(f"/v1/runs/{held.run.id}/retry", json={}, headers=a_key())
+
+    assert (refused.status_code, refused.json()["code"]) == (429, "budget_exhausted")

@@ -1,5 +1,6 @@
 -- take_action --
--- Why: a tool action is taken from the budgets of the tenant, the user and the lineage, from all or from none.
+-- Why: a tool action is taken from the budgets of the tenant, the user and the lineage, from all or from none. What
+--      undoes an effect is never held up by what used their budgets up.
 -- Locks: shared budgets (the tenant's, then the user's), the root run's budget; after the action's row.
 -- Clock: database, read above the locks.
 -- Result: one row: the limit that is reached, or NULL; no row when there is no budget row.
@@ -8,6 +9,7 @@ WITH shared AS MATERIALIZED (
       FROM agent.shared_budgets s
      WHERE s.tenant_id = agent.tenant()
        AND s.user_id IN ('', :user_id)
+       AND NOT EXISTS (SELECT FROM agent.runs r WHERE r.id = :root_run_id AND r.origin_kind = 'compensation')
      ORDER BY s.user_id, s.per
        FOR NO KEY UPDATE
 ), lineage AS MATERIALIZED (

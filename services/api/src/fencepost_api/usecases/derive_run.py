@@ -16,13 +16,14 @@ from fencepost_contracts.http_evidence import ForkRequest, SimulationsRequest, S
 from fencepost_domain.errors import Conflict, Invalid
 from fencepost_domain.vocabulary import RunMode
 from fencepost_runtime.failpoints import ahit
-from fencepost_store import lineage, views
+from fencepost_store import lineage, settings_store, views
 from fencepost_store.evidence import log_of
 from fencepost_store.runs import NewRun, Origin
 from fencepost_store.transaction import Tx
 from sqlalchemy import RowMapping
 
 from fencepost_api.auth import Caller
+from fencepost_api.budgets import check_budgets
 from fencepost_api.context import Api
 from fencepost_api.usecases.create_run import Created
 from fencepost_api.usecases.once import InWork, claimed, fingerprint, once
@@ -166,6 +167,9 @@ async def _derive(
             detail = "order it anew: POST /v1/effects/{id}/compensation, or `fencepost effects compensate`"
             raise Conflict("run_is_an_order", detail)
         origin, more = await origin_of(tx, source)
+        if verb != "simulations":  # a simulation runs on what is known already
+            held = await settings_store.read_for_run(tx, owner)
+            check_budgets(held.budgets, held.now)
         new = _new(api, caller, source, origin, more, named, key, digest)
         if (await lineage.create_derived(tx, new)).replayed:
             raise InWork
