@@ -113,6 +113,13 @@ def test_a_file_that_holds_what_was_asked_passes_and_proves_the_contract() -> No
     assert proofs(judged, wanted) == dict.fromkeys(wanted.hard_requirements, True)
 
 
+def test_a_chart_of_the_outline_is_in_the_file_whether_pictures_were_asked_or_not() -> None:
+    seen = changed(drop_chart)
+    judged = judge(made(sha256=seen["sha256"]), facts(file=seen["file"], contract=contract(pictures=False)))
+    assert set(judged.codes) == {"chart_missing", "report_differs"}
+    assert judge(made(), facts(contract=contract(pictures=False))).passed
+
+
 LIES: list[tuple[str, Any]] = [
     ("pages", 9),
     ("tables", 2),

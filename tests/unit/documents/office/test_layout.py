@@ -93,3 +93,21 @@ def test_a_long_table_says_which_part_each_page_is() -> None:
 def test_a_page_is_a_page() -> None:
     assert (WIDTH, HEIGHT) == (960, 540)
     assert BOTTOM + MARGIN > HEIGHT > BOTTOM + 12 + 22
+
+
+def test_a_cover_loses_nothing_that_does_not_fit_it() -> None:
+    few = table_deck(["甲"], [["乙"]])
+    [table] = [slide.table for slide in few.slides]
+    cover = Slide(
+        title="封面", kind="title", bullets=tuple(f"第{at}点" for at in range(40)), table=table, notes="说"
+    )
+    pages = lay_deck(Outline(title="x", language="zh", slides=(cover,)))
+    assert pages[0].kind == "title"
+    assert [text for page in pages for text in page.bullets] == list(cover.bullets)
+    assert [page.table.columns for page in pages if page.table] == [("甲",)]
+    assert [page.notes for page in pages if page.notes] == ["说"]
+    for page in pages[1:]:
+        inside(page)
+    small = cover.model_copy(update={"bullets": ("一",), "table": None})
+    [only] = lay_deck(Outline(title="x", language="zh", slides=(small,)))
+    assert only.bullets == ("一",)

@@ -25,6 +25,7 @@ INDENT: Final = 20.0
 BULLET_SPACE: Final = 6.0
 _TITLE_SIZES: Final = (28, 24, 20, 18, 16, 14, 12)
 _COVER_SIZES: Final = (44, 36, 30, 24, 20, 16)
+COVER_BULLETS: Final = 18
 _BULLET_SIZES: Final = (22, 20, 18, 16)
 _TEXT_SLACK: Final = 0.4
 _CONTINUED: Final = {"zh": "（续）", "en": "(cont.)"}
@@ -52,7 +53,7 @@ class Page:
 
 
 def lay_deck(outline: Outline) -> tuple[Page, ...]:
-    """All pages, those of a slide that takes several numbered in their titles."""
+    """All pages; those of a slide that takes several are numbered, and its notes stand at the first."""
     pages: list[Page] = []
     for index, slide in enumerate(outline.slides):
         pages += _numbered(list(_pages(index, slide, outline.language)), outline.language)
@@ -64,7 +65,10 @@ def _numbered(pages: list[Page], language: Language) -> list[Page]:
         return pages
     total = len(pages)
     form = "{}（{}/{}）" if language == "zh" else "{} ({}/{})"
-    return [replace(page, title=form.format(page.title, at, total)) for at, page in enumerate(pages, 1)]
+    return [
+        replace(page, title=form.format(page.title, at, total), notes=page.notes if at == 1 else "")
+        for at, page in enumerate(pages, 1)
+    ]
 
 
 def _pages(index: int, slide: Slide, language: Language) -> Iterator[Page]:
@@ -72,8 +76,12 @@ def _pages(index: int, slide: Slide, language: Language) -> Iterator[Page]:
     title = clean_line(slide.title)
     blank = _titled(index, slide, title)
     if slide.kind == "title":
-        yield replace(blank, bullets=bullets, bullet_size=18)
-        return
+        fits = bullets_height(bullets, COVER_BULLETS) <= HEIGHT - 2 * MARGIN - GAP - blank.title_height
+        yield replace(blank, bullets=bullets if fits else (), bullet_size=COVER_BULLETS)
+        if fits and slide.table is None and slide.chart is None:
+            return
+        bullets, slide = () if fits else bullets, slide.model_copy(update={"kind": "bullets", "notes": ""})
+        blank = _titled(index, slide, title)
     lead = bullets if _is_lead(bullets, slide) else ()
     if bullets and not lead:
         yield from _bullet_pages(blank, bullets)
