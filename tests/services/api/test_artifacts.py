@@ -246,6 +246,25 @@ async def test_a_run_starts_from_ones_own_files_alone(served: Served, lives: Liv
     assert run["degraded"] == []
 
 
+@pytest.mark.parametrize(
+    ("text", "module"),
+    [
+        ("活动17在哪里举办？", "work"),
+        ("who is responsible for 17?", "work"),
+        ("明早九点提醒我交周报", "life"),
+    ],
+)
+async def test_words_that_say_nothing_by_themselves_mean_the_files(
+    served: Served, text: str, module: str
+) -> None:
+    file = (await send(served.as_())).json()
+    body = {"input": {"text": text, "attachments": [file["id"]]}}
+    run = (await served.as_().post("/v1/runs", json=body, headers=a_key())).json()
+    assert run["module"] == module
+    alone = (await served.as_().post("/v1/runs", json={"input": {"text": text}}, headers=a_key())).json()
+    assert alone["module"] == ("companion" if module == "work" else module)
+
+
 async def test_i27_anothers_file_is_not_found(served: Served) -> None:
     artifact = (await send(served.as_())).json()
     for who in (

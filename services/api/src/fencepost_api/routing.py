@@ -10,6 +10,7 @@ from fencepost_domain.errors import Invalid
 from fencepost_runtime.logging import get_logger
 
 FALLBACK: Final = "companion"
+WITH_FILES: Final = "work"
 SHIPPED: Final = frozenset({"companion", "life", "work", "migration"})
 MODULE_OF: Final[Mapping[str, str]] = {
     "reminder": "life",
@@ -26,9 +27,19 @@ log = get_logger(__name__)
 
 
 def choose_module(
-    text: str, *, reference: datetime, zone: str | None, locale: str, known: Collection[str]
+    text: str,
+    *,
+    reference: datetime,
+    zone: str | None,
+    locale: str,
+    known: Collection[str],
+    has_files: bool = False,
 ) -> str:
-    """The module of the text's intent if the rules are sure and somebody publishes it, else `companion`."""
+    """The module of the text's intent if the rules are sure and somebody publishes it, else `companion`.
+
+    Words that mean nothing by themselves mean the files that came with them: those are `work`'s.
+    """
+    unsure = WITH_FILES if has_files else FALLBACK
     try:
         from fencepost_intents.detect import detect  # the grammar's tables load once, when first needed
 
@@ -36,7 +47,7 @@ def choose_module(
     except Exception:  # a fault of the rules must not lose the request: the agent can read it as well
         log.exception("routing.rules_failed")
         return FALLBACK
-    module = FALLBACK if found.fallback_required else MODULE_OF.get(found.intent.partition(".")[0], FALLBACK)
+    module = unsure if found.fallback_required else MODULE_OF.get(found.intent.partition(".")[0], FALLBACK)
     return module if not known or module in known else FALLBACK
 
 

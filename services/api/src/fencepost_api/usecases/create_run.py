@@ -141,7 +141,8 @@ def _module(
 ) -> str:
     if request.module is not None:
         return check_module(request.module, known)
-    return choose_module(text, reference=now, zone=zone, locale=locale, known=known)
+    has_files = bool(request.input and request.input.attachments)
+    return choose_module(text, reference=now, zone=zone, locale=locale, known=known, has_files=has_files)
 
 
 @dataclass(frozen=True, slots=True)
