@@ -38,6 +38,10 @@ LAW: list[tuple[Callable[[Standing], bool], Callable[[Standing], tuple[RunStatus
     (lambda s: s.failure is not None, lambda s: (partly(s), s.failure or Reason.NO_PROGRESS)),
     (lambda s: s.unsettled > 0, lambda s: (RunStatus.BLOCKED, Reason.REQUIRED_TASK_FAILED)),
     (
+        lambda s: s.answered and s.acceptance is not None and not s.acceptance.met and not s.stalled,
+        lambda s: (partly(s), Reason.REQUIRED_TASK_FAILED),
+    ),
+    (
         lambda s: s.answered and (s.acceptance is None or s.acceptance.met),
         lambda s: (RunStatus.SUCCEEDED, Reason.ACCEPTANCE_MET),
     ),
@@ -92,9 +96,19 @@ def test_an_ending_names_what_was_not_proven() -> None:
 
     assert ending == Ending(
         RunStatus.PARTIALLY_SUCCEEDED,
-        Reason.NO_PROGRESS,
+        Reason.REQUIRED_TASK_FAILED,
         "requirement_unproven",
         ("language_matches", "artifact_exists"),
+    )
+
+
+def test_a_run_that_went_in_circles_says_so() -> None:
+    ending = decide_termination(Standing(answered=True, acceptance=UNMET, stalled="repeated_action"))
+
+    assert (ending.status, ending.reason, ending.code) == (
+        RunStatus.FAILED,
+        Reason.NO_PROGRESS,
+        "repeated_action",
     )
 
 

@@ -89,6 +89,9 @@ def _decide_by_work(s: Standing) -> Ending:
         return Ending(short, s.failure, s.failure_code, unproven)
     if s.unsettled:
         return Ending(RunStatus.BLOCKED, Reason.REQUIRED_TASK_FAILED, "effect_unsettled", unproven)
+    if s.answered and unproven and not s.stalled:
+        # It came to its end by itself and what was asked for isn't there: words in its place are no success.
+        return Ending(short, Reason.REQUIRED_TASK_FAILED, "requirement_unproven", unproven)
     if s.answered and not unproven:
         return Ending(RunStatus.SUCCEEDED, Reason.ACCEPTANCE_MET)
     code = s.stalled or ("requirement_unproven" if unproven else None)

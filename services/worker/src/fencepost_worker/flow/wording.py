@@ -200,9 +200,12 @@ def final_text(ending: Ending, state: State, locale: str, currency: str) -> tupl
         changed = any(a["status"] in (DONE, UNSETTLED) for a in state["actions"])
         tried = any(a["status"] in (DONE, UNSETTLED, FAILED) for a in state["actions"])
         told = done_text([a for a in state["actions"] if a["status"] != REJECTED], locale) if tried else ""
+        # What it said in place of what was asked for ("I can't do this") is the best explanation there is.
+        said = state["reply"].get("text", "") if ending.unproven and not tried else ""
         message = "\n".join(
             part
             for part in (
+                said,
                 reason,
                 unproven_text(ending.unproven, is_zh(locale)),
                 told,
