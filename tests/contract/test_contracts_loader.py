@@ -195,3 +195,35 @@ def test_two_folders_with_one_name_are_refused(tmp_path: Path) -> None:
         (tmp_path / place / "life" / "contract.yaml").write_text("...\n")
     with pytest.raises(ContractRefused, match="is in"):
         discover_modules([tmp_path / "x", tmp_path / "y"], installed=False)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "why"),
+    [
+        ("probe.call_back", "{id: /external_id}", None),
+        ("probe.nothing", "{id: /external_id}", "no other tool of this contract"),
+        ("probe.idempotent", "{id: /external_id}", "no other tool of this contract"),
+        ("probe.find", "{key: /effect_key}", "undoes nothing"),
+        ("probe.call_back", "{id: /somewhere}", "begin with one of /arguments"),
+        ("probe.call_back", "{}", "needs id"),
+        ("probe.call_back", "{id: /result/id, colour: /result/colour}", "no argument of this name"),
+    ],
+)
+def test_what_undoes_a_tool_is_another_tool_with_all_it_needs(
+    tool: str, arguments: str, why: str | None
+) -> None:
+    from tests.support.parcels import contract
+
+    text = contract("http://127.0.0.1:9").replace(
+        "compensate: {tool: probe.call_back, arguments: {id: /external_id}}",
+        f"compensate: {{tool: {tool}, arguments: {arguments}}}",
+        1,
+    )
+    if why is None:
+        _, catalog = parse_contract(text.encode(), "contract.yaml", "probe")
+        found = catalog.tool("probe.idempotent")
+        assert found is not None and found.compensate is not None
+        return
+    with pytest.raises(ContractRefused, match="compensate") as refused:
+        parse_contract(text.encode(), "contract.yaml", "probe")
+    assert why in str(refused.value)
