@@ -10,7 +10,8 @@ POST   /switch                how the next requests go (below);  GET /log  what 
 
 A switch is {"mode", "times"?, "seconds"?} for the next `times` POSTs and DELETEs (1): accept_then_hang,
 accept_then_drop, slow, reject, limit (429 with Retry-After), error (500, nothing done); or {"no_keys",
-"memory_seconds", "visible_after", "lookup_fails"} for good. Nothing but the standard library; no model of a server.
+"memory_seconds", "visible_after", "lookup_fails"} for good. Nothing but the standard library; no model of a
+server.
 """
 
 import argparse
