@@ -237,3 +237,37 @@ def test_cleaning_keeps_what_is_text() -> None:
     assert clean(kept) == kept
     assert clean("a\r\nb\rc\u2028d\x85e") == "a\nb\nc\nd\ne"
     assert cleaned({"a": ["\x00", 1, None, {"b": "\ud800"}]}) == {"a": ["�", 1, None, {"b": "�"}]}
+
+
+ORDERS = {
+    "tblPr": "tblStyle tblW jc tblInd tblBorders shd tblLayout tblCellMar tblLook",
+    "tcPr": "tcW gridSpan vMerge tcBorders shd noWrap tcMar vAlign",
+    "trPr": "cantSplit trHeight tblHeader jc",
+    "rPr": "rStyle rFonts b bCs i iCs color spacing w kern position sz szCs highlight u vertAlign lang",
+}
+
+
+def test_properties_of_a_document_stand_in_the_order_that_word_wants() -> None:
+    package = parts(write("docx"))
+    for name in ("word/document.xml", "word/styles.xml"):
+        root = etree.fromstring(package[name])
+        for tag, order in ORDERS.items():
+            known = [f"{W}{one}" for one in order.split()]
+            for properties in root.iter(f"{W}{tag}"):
+                found = [known.index(child.tag) for child in properties if child.tag in known]
+                assert found == sorted(found), etree.tostring(properties)[:300]
+
+
+def test_properties_of_a_deck_stand_in_the_order_that_powerpoint_wants() -> None:
+    orders = {
+        "pPr": "lnSpc spcBef spcAft buClr buSzPct buFont buNone buAutoNum buChar tabLst defRPr",
+        "tcPr": "lnL lnR lnT lnB lnTlToBr lnBlToTr noFill solidFill",
+    }
+    for name, data in parts(write("pptx")).items():
+        if not name.startswith("ppt/slides/slide"):
+            continue
+        for tag, order in orders.items():
+            known = [f"{A}{one}" for one in order.split()]
+            for properties in etree.fromstring(data).iter(f"{A}{tag}"):
+                found = [known.index(child.tag) for child in properties if child.tag in known]
+                assert found == sorted(found), etree.tostring(properties)[:300]

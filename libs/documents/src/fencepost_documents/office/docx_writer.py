@@ -136,7 +136,10 @@ def _draw_lines(table: Any) -> None:
         for name, value in (("val", "single"), ("sz", "4"), ("space", "0"), ("color", LINE)):
             line.set(qn(f"w:{name}"), value)
         borders.append(line)
-    table._tbl.tblPr.append(borders)
+    after = [qn(f"w:{name}") for name in ("shd", "tblLayout", "tblCellMar", "tblLook")]
+    properties = table._tbl.tblPr
+    at = next((index for index, child in enumerate(properties) if child.tag in after), len(properties))
+    properties.insert(at, borders)  # Word is strict about the order, other readers aren't
 
 
 def _fill_row(
