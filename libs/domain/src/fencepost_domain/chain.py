@@ -8,15 +8,24 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final
 from uuid import UUID
 
 CHAIN_VERSION: Final = b"fencepost.event.v1"
 GENESIS: Final = bytes(32)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_ID_BYTES: Final = 16
+# All numbers are signed and big-endian; a length of -1 is no value.
+_length: Final = struct.Struct(">i").pack
+_INSTANT: Final = struct.Struct(">q").pack
+_IDS: Final = struct.Struct(">i16sqi16s").pack
+_NOTHING: Final = _length(-1)
+_FIRST: Final = _length(len(CHAIN_VERSION)) + CHAIN_VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,31 +62,33 @@ def payload_hash(salt: bytes, canonical: bytes) -> bytes:
 
 
 def _sized(value: bytes | None) -> bytes:
-    if value is None:
-        return (-1).to_bytes(4, "big", signed=True)
-    return len(value).to_bytes(4, "big", signed=True) + value
+    return _NOTHING if value is None else _length(len(value)) + value
 
 
 def event_hash(event: ChainedEvent) -> bytes:
     """The hash the event must have, from its envelope and `prev_hash`."""
-    micros = (event.at - _EPOCH) // timedelta(microseconds=1)
-    form = b"".join(
-        (
-            _sized(CHAIN_VERSION),
-            _sized(event.run_id.bytes),
-            event.seq.to_bytes(8, "big", signed=True),
-            _sized(event.id.bytes),
-            _sized(event.type.encode()),
-            event.schema_version.to_bytes(4, "big", signed=True),
-            _sized(event.actor.encode()),
-            micros.to_bytes(8, "big", signed=True),
-            _sized(event.causation_id.bytes if event.causation_id else None),
-            _sized(event.correlation_id.bytes if event.correlation_id else None),
-            _sized(event.payload_hash),
-            _sized(event.prev_hash),
-        )
+    since = event.at - _EPOCH
+    micros = (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+    cause, correlation = event.causation_id, event.correlation_id
+    form = (
+        _FIRST
+        + _IDS(_ID_BYTES, event.run_id.bytes, event.seq, _ID_BYTES, event.id.bytes)
+        + _sized_text(event.type)
+        + _length(event.schema_version)
+        + _sized_text(event.actor)
+        + _INSTANT(micros)
+        + (_NOTHING if cause is None else _sized(cause.bytes))
+        + (_NOTHING if correlation is None else _sized(correlation.bytes))
+        + _sized(event.payload_hash)
+        + _sized(event.prev_hash)
     )
     return hashlib.sha256(form).digest()
+
+
+@lru_cache(maxsize=1024)
+def _sized_text(value: str) -> bytes:
+    """Types and actors: few of them, each in many events."""
+    return _sized(value.encode())
 
 
 class ChainCheck:

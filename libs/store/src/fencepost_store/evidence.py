@@ -6,7 +6,7 @@ grows at its end, so the pages fit each other, and a slow reader holds nothing o
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -24,7 +24,7 @@ from fencepost_store.runs import lock_run
 from fencepost_store.transaction import Store, Tx
 
 PAGE: Final = 2_000  # events read at once: some megabytes, well within a role's statement_timeout
-FOLD_PAGE: Final = 10_000
+FOLD_PAGE: Final = 5_000  # sorted within work_mem
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -105,7 +105,43 @@ async def log_of(
 
     Raises upcast.NewerEvent for an event of a newer release.
     """
-    found: list[LogEvent] = []
+    pages = await log_pages(tx, run_id, upto, only=only, reads=reads)
+    return [event for page in pages for event in page]
+
+
+class Page:
+    """Events as they are stored, read one by one when they are asked for: a long log is never whole in memory
+    as values. Iterating raises upcast.NewerEvent.
+    """
+
+    def __init__(self, row: RowMapping) -> None:
+        self._row = row
+
+    def __iter__(self) -> Iterator[LogEvent]:
+        row = self._row
+        columns = zip(
+            row["seqs"],
+            row["types"],
+            row["versions"],
+            row["ats"],
+            row["actors"],
+            row["payloads"],
+            strict=True,
+        )
+        for seq, kind, version, at, actor, payload in columns:
+            yield read_event(seq, kind, version, _EPOCH + timedelta(microseconds=at), actor, payload)
+
+
+async def log_pages(
+    tx: Tx,
+    run_id: UUID,
+    upto: int,
+    *,
+    only: Collection[str] | None = None,
+    reads: Collection[str] | None = None,
+) -> list[Page]:
+    """As log_of, for whoever folds a long log elsewhere: in a thread, an event at a time."""
+    found: list[Page] = []
     after = 0
     while True:
         row = await tx.row(
@@ -119,20 +155,10 @@ async def log_of(
         )
         if row is None or row["seqs"] is None:
             return found
-        found += _events(row)
+        found.append(Page(row))
         after = row["seqs"][-1]
         if len(row["seqs"]) < FOLD_PAGE:
             return found
-
-
-def _events(row: RowMapping) -> list[LogEvent]:
-    columns = zip(
-        row["seqs"], row["types"], row["versions"], row["ats"], row["actors"], row["payloads"], strict=True
-    )
-    return [
-        read_event(seq, kind, version, _EPOCH + timedelta(microseconds=at), actor, payload)
-        for seq, kind, version, at, actor, payload in columns
-    ]
 
 
 async def erase_run(tx: Tx, run_id: UUID, *, by: str, reason: str) -> int:

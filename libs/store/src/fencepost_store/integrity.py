@@ -24,7 +24,7 @@ from fencepost_store.transaction import Tx
 
 Connection = psycopg.AsyncConnection[dict[str, Any]]
 MOST_PER_CHECK: Final = 200  # an operator needs the first ones; a broken database may have millions
-BATCH_ROWS: Final = 500  # rows fetched at once by a cursor
+BATCH_ROWS: Final = 2_000  # rows fetched at once by a cursor
 
 # Check -> the invariant it shows. Each is a statement of sql/integrity.sql that returns (subject, detail).
 SQL_CHECKS: Final[Mapping[str, str]] = MappingProxyType(

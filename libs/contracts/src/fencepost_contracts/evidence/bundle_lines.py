@@ -75,7 +75,7 @@ def event_of(run_id: UUID, value: dict[str, Any], data: bytes) -> EventLine:
             seq=_whole(value["seq"]),
             id=UUID(value["id"]),
             type=_text(value["type"]),
-            schema_version=_whole(value["schema_version"]),
+            schema_version=_whole(value["schema_version"], 2**31),
             actor=_text(value["actor"]),
             at=_instant(value["at"]),
             causation_id=UUID(value["causation_id"]) if value["causation_id"] is not None else None,
@@ -100,8 +100,8 @@ def _payload_bytes(data: bytes) -> bytes:
     return body[start + len(_PAYLOAD) : -1]
 
 
-def _whole(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
+def _whole(value: object, below: int = 2**63) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < below:
         raise ValueError("whole number")
     return value
 

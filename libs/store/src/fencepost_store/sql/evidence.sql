@@ -40,6 +40,7 @@ SELECT array_agg(page.seq ORDER BY page.seq) AS seqs, array_agg(page.type ORDER 
   FROM page
   LEFT JOIN agent.run_event_payloads p
     ON p.run_id = :run_id AND p.seq = page.seq
+   AND p.seq > :after AND p.seq <= (SELECT max(page.seq) FROM page)
    AND (CAST(:reads AS text[]) IS NULL OR page.type = ANY (CAST(:reads AS text[])));
 
 -- all_anchors --

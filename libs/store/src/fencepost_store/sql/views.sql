@@ -146,13 +146,16 @@ SELECT id, user_id, status, waiting_on, event_seq, finished_at IS NOT NULL AS do
  WHERE id = :run_id;
 
 -- view_events --
--- Why: a run's log in order, a page by itself: a slow reader holds no transaction open.
+-- Why: a run's log in order, a page by itself: a slow reader holds no transaction open. Payloads are bounded as events
+-- are: else each page would begin with the run's first.
 -- Locks: none.  Clock: none.
 -- Result: envelopes with payload and salt; these two NULL when erased.
 SELECT e.seq, e.id, e.type, e.schema_version, e.actor, e.at, e.causation_id, e.correlation_id, e.payload_hash,
        e.prev_hash, e.hash, p.salt, p.payload
   FROM agent.run_events e
-  LEFT JOIN agent.run_event_payloads p ON p.run_id = e.run_id AND p.seq = e.seq
+  LEFT JOIN agent.run_event_payloads p
+    ON p.run_id = :run_id AND p.seq = e.seq
+   AND p.seq > :after AND p.seq <= :upto
  WHERE e.run_id = :run_id
    AND e.seq > :after
    AND e.seq <= :upto

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any, Final
 from uuid import UUID
 
@@ -14,7 +14,7 @@ from fencepost_contracts.evidence.upcast import NewerEvent
 from fencepost_contracts.evidence.views import READS, VIEWS
 from fencepost_contracts.http_views import ReplayView
 from fencepost_domain.errors import Conflict
-from fencepost_store.evidence import bundle_lines, head_of, log_of
+from fencepost_store.evidence import Page, bundle_lines, head_of, log_pages
 from starlette.responses import Response, StreamingResponse
 
 from fencepost_api import render
@@ -65,25 +65,33 @@ async def replay(run_id: str, request: Request, api: ApiDep, caller: CallerDep) 
         head = await head_of(tx, wanted, _owner(caller))
         upto = min(at_seq, head["event_seq"])
         only = READS[view] if view != "summary" else None
-        try:
-            events = await log_of(tx, wanted, upto, only=only, reads=READS[view])
-        except NewerEvent as error:
-            raise Conflict("event_too_new", str(error)) from error
-    body = await asyncio.to_thread(_folded, wanted, view, upto, head["event_seq"], events)
+        pages = await log_pages(tx, wanted, upto, only=only, reads=READS[view])
+    try:
+        body = await asyncio.to_thread(_folded, wanted, view, upto, head["event_seq"], pages)
+    except NewerEvent as error:
+        raise Conflict("event_too_new", str(error)) from error
     return Response(body, 200, {"Cache-Control": "no-store"}, "application/json")
 
 
-def _folded(run_id: UUID, view: str, at_seq: int, head_seq: int, events: list[LogEvent]) -> bytes:
+def _folded(run_id: UUID, view: str, at_seq: int, head_seq: int, pages: list[Page]) -> bytes:
     """In a thread: a hundred thousand events must not hold up everybody else's streams."""
-    reads = READS[view]
-    erased = any(e.payload is None and (reads is None or e.type in reads) for e in events)
+    reads, erased = READS[view], False
+
+    def events() -> Iterator[LogEvent]:
+        nonlocal erased
+        for page in pages:
+            for event in page:
+                erased = erased or (event.payload is None and (reads is None or event.type in reads))
+                yield event
+
+    result = VIEWS[view](events())
     found: dict[str, Any] = {
         "run_id": run_id,
         "view": view,
         "at_seq": at_seq,
         "head_seq": head_seq,
         "degraded": erased,
-        "result": VIEWS[view](events),
+        "result": result,
     }
     return bytes(render.answer(found).body)
 
