@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from fencepost.errors import ApiError
-from fencepost.requests import Request
+from fencepost.requests import Request, derive
 from fencepost_domain.effect import effect_key
 from fencepost_runtime.failpoints import FAILPOINTS
 
@@ -189,4 +189,26 @@ async def test_i13_a_rejected_undoing_leaves_it_standing(mesh: Mesh, provider: P
         await becomes(mesh, key, "completed")
         assert await called_back(provider) == before
         assert await log_of(mesh, key) == ["effect.compensating", "effect.observed"]
+    assert await mesh.violations() == []
+
+
+async def test_a_retry_waits_until_it_is_known_whether_the_first_was_undone(
+    mesh: Mesh, provider: Provider
+) -> None:
+    """Done again while the first is being called back, it would be there twice, or not at all."""
+    tenant = new_tenant()
+    async with mesh.client(tenant) as client:
+        person = Person(mesh, client, tenant)
+        key = await sent(person, "opaque")
+        before, back = await provider.sent(), await called_back(provider)
+        undoing = {"id": (await ordered(mesh, tenant, key))["compensation_run_id"]}
+        asked = await person.asked(undoing)
+        again = await client.get(derive(key.partition(":")[0], "retry", {}, "retry-1"))
+        await person.decide(await person.asked(again), decision="approve")
+        await mesh.until("SELECT waiting_on = 'reconcile' FROM agent.runs WHERE id = %s", again["id"])
+        assert (await provider.sent(), await called_back(provider)) == (before, back)
+        await person.decide(asked, decision="approve")
+        await becomes(mesh, key, "compensated")
+        await person.ends(again, "succeeded")
+        assert (await provider.sent(), await called_back(provider)) == (before + 1, back + 1)
     assert await mesh.violations() == []

@@ -102,7 +102,7 @@ WITH looked AS MATERIALIZED (
                   (SELECT 1 FROM agent.interrupts i WHERE i.run_id = r.id AND i.status = 'open' LIMIT 1) IS NULL
                   OR (SELECT 1 FROM agent.effects e
                        WHERE e.root_run_id = r.root_run_id
-                         AND e.state IN ('started', 'accepted', 'unknown', 'needs_human') LIMIT 1) IS NULL
+                         AND e.state IN ('started', 'accepted', 'unknown', 'needs_human', 'compensating') LIMIT 1) IS NULL
              ELSE (SELECT 1 FROM agent.interrupts i WHERE i.run_id = r.id AND i.status = 'open' LIMIT 1) IS NULL
            END
 )
