@@ -31,8 +31,8 @@ class Desk:
     module: str = "desk"
     runs: list[str] = field(default_factory=list)
 
-    async def ask(self, text: str) -> str:
-        made = await self.client.create_run(text, module=self.module, idempotency_key=str(uuid4()))
+    async def ask(self, text: str, **rest: Any) -> str:
+        made = await self.client.create_run(text, module=self.module, idempotency_key=str(uuid4()), **rest)
         self.runs.append(str(made["id"]))
         return str(made["id"])
 

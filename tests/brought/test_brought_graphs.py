@@ -240,6 +240,15 @@ async def test_i05_frozen_past_its_lease_it_is_taken_over_and_its_writes_are_ref
     assert await desk.mesh.violations() == []
 
 
+async def test_its_deadline_and_its_budget_of_actions_hold(desk: Desk) -> None:
+    late = await desk.ask("hang", deadline_seconds=2)
+    few = await desk.ask("sends x y z", budget={"actions": 2})
+    run = await desk.ended(few)
+    assert run["finalization"]["reason"] == "budget_exhausted", run["finalization"]
+    assert len(await desk.texts(few)) <= 2
+    assert (await desk.ended(late))["status"] == "expired"
+
+
 # ── faults of the author's ──────────────────────────────────────────────────────────────────────────
 
 

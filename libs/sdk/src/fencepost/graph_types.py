@@ -54,8 +54,9 @@ class RunInput:
     """What a graph begins with; given to `to_state(run)` where graph.py exports one.
 
     at: when the user asked, from which "tomorrow" counts. zone: IANA name or None. history: earlier turns of
-    the conversation as dicts of `role` and `content`, paired. simulated: what a node does by itself, past
-    tools and chat_model(), it must not do now. Who asks isn't here: it is no graph's business.
+    the conversation as dicts of `role` and `content`, paired. attachments: ids of the files that came with
+    it. simulated: what a node does by itself, past tools and chat_model(), it must not do now. Who asks
+    isn't here: it is no graph's business.
     """
 
     text: str
@@ -65,3 +66,4 @@ class RunInput:
     at: datetime
     history: Sequence[Mapping[str, Any]] = field(default_factory=tuple)
     simulated: bool = False
+    attachments: Sequence[str] = ()

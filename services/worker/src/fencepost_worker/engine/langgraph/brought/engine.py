@@ -147,7 +147,12 @@ class _Run:
         """Superstep by superstep. Raises what a node raised, PauseAsked, FenceLost, StateNotStorable."""
         running: set[str] = set()  # tasks of the graph itself that are at work
         stream = self._graph.astream(
-            entry, self._config, stream_mode="tasks", subgraphs=True, durability="sync"
+            entry,
+            self._config,
+            context=self._ready.brought.context,
+            stream_mode="tasks",
+            subgraphs=True,
+            durability="sync",
         )
         async with aclosing(cast(Any, stream)) as told:
             async for space, event in told:

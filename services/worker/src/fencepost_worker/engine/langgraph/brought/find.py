@@ -39,7 +39,8 @@ class Brought:
     """What graph.py exports. graph: a StateGraph, a compiled one, or a function that makes either.
 
     older: earlier versions that runs in flight may be bound to. state_types: types that checkpoints may hold
-    beside those of the state's annotations. limits: of contracts.graphs.Limits.
+    beside those of the state's annotations. limits: of contracts.graphs.Limits. context: what LangGraph's
+    runtime gives its nodes, the same in every run.
     """
 
     module: str
@@ -50,6 +51,7 @@ class Brought:
     state_types: Sequence[type] = ()
     limits: Mapping[str, int] = field(default_factory=dict)
     older: Mapping[str, Any] = field(default_factory=dict)
+    context: Any = None
 
 
 def find_graphs(
@@ -143,4 +145,5 @@ def _read(module: str, code: ModuleType, attribute: str) -> Brought:
         tuple(getattr(code, "STATE_TYPES", ())),
         dict(getattr(code, "LIMITS", {})),
         dict(older),
+        getattr(code, "CONTEXT", None),
     )

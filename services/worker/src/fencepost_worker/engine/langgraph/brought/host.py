@@ -166,6 +166,7 @@ class RunHost:
             facts.reference,
             history,
             self.ports.simulated,
+            facts.attachments,
         )
 
     # ── models ──────────────────────────────────────────────────────────────────────────────────────
