@@ -162,7 +162,7 @@ class GatewaySettings(ArtifactSettings):
         return _comma_separated(value)
 
 
-class WorkerSettings(LeaseSettings, WakeSettings, SecretSettings):
+class WorkerSettings(LeaseSettings, WakeSettings, ArtifactSettings):
     database_url: str = _own("WORKER", "DATABASE_URL")
     database_direct_url: str | None = _own("WORKER", "DATABASE_DIRECT_URL", None)
     worker_slot: str = Field(min_length=1)  # never lives twice: the pod's UID, or a slot under a lock

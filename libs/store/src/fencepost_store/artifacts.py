@@ -116,6 +116,11 @@ async def readable_artifact(tx: Tx, artifact_id: UUID, run_id: UUID) -> RowMappi
     return await tx.row("readable_artifact", id=artifact_id, run_id=run_id)
 
 
+async def artifacts_of_run(tx: Tx, run_id: UUID) -> Sequence[RowMapping]:
+    """Its own files and those it was given, unless erased or known to be lost: id, tenant, size, hash."""
+    return await tx.rows("artifacts_of_run", run_id=run_id)
+
+
 async def usable_artifacts(tx: Tx, user_id: str, ids: Sequence[UUID]) -> dict[UUID, str | None]:
     """Of the caller's own among the ids: why each can't be used, None when it can."""
     rows = await tx.rows("usable_artifacts", user_id=user_id, ids=list(ids))

@@ -17,6 +17,7 @@ os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
 from fencepost_contracts.graphs import Definition
 from fencepost_contracts.modules import ModuleFolder, discover_modules, module_dirs
 from fencepost_domain.lease import check_lease, owner_of
+from fencepost_runtime.artifacts import open_artifacts
 from fencepost_runtime.keys import load_secret
 from fencepost_runtime.lifecycle import run_service
 from fencepost_runtime.logging import get_logger, set_up_logging
@@ -43,6 +44,7 @@ from fencepost_worker.engine.langgraph.writer import GroupWriter
 from fencepost_worker.engine.port import RoutedEngine
 from fencepost_worker.execute import Executor
 from fencepost_worker.flow.nodes import DEFINITIONS, NODES
+from fencepost_worker.gate_hooks import FilesAsTheyWere, SecretsAtHand
 from fencepost_worker.gateway_client import GatewayClient
 from fencepost_worker.heartbeat import Heartbeat, Pulse
 from fencepost_worker.holding import Holding
@@ -191,7 +193,7 @@ def _executor(
         store.ids,
         holding,
         binder,
-        Gate(store),
+        Gate(store, *_hooks(settings, outside)),
         engine,
         recorder,
         Drain(recorder, outside.gateway.cancel),
@@ -202,6 +204,14 @@ def _executor(
         settings.model_timeout_seconds,
         outside.served.substitute,
     )
+
+
+def _hooks(settings: WorkerSettings, outside: Outside) -> tuple[SecretsAtHand, FilesAsTheyWere]:
+    """What the gate asks: the model's key where it is kept elsewhere, and the run's files."""
+    secrets = outside.served.secrets
+    references = (settings.model_key_from,) if settings.model_key_from else ()
+    files = open_artifacts(settings, secrets, outside.store.ids, SystemClock())
+    return SecretsAtHand(secrets, references), FilesAsTheyWere(outside.store, files)
 
 
 def _heartbeat(

@@ -47,10 +47,10 @@ LOOK_AGAIN: Final = timedelta(
 NOT_SERVED_SECONDS: Final = 10.0
 
 log = get_logger(__name__)
-Hook = Callable[[Tx, Claim], Awaitable[Sequence[str]]]
+Hook = Callable[[Claim], Awaitable[Sequence[str]]]
 
 
-async def _none(_: Tx, __: Claim) -> Sequence[str]:
+async def _none(_: Claim) -> Sequence[str]:
     return ()
 
 
@@ -69,9 +69,11 @@ class Gate:
         """
         if held.claim.run.revision <= FIRST_REVISION:
             return bound if isinstance(bound, Broken) else None
+        secrets = [*([model] if model else []), *await self.secrets(held.claim)]
+        files = await self.artifacts(held.claim)
         async with self.store.transaction() as tx:
             stood = await recovery.read(tx, held.claim.run.id)
-            verdict = judge(await self._facts(tx, held.claim, bound, stood, model))
+            verdict = judge(await self._facts(tx, bound, stood, secrets, files))
             await recovery.note(tx, held.claim.run, held.fence, verdict)
             await ahit("worker.gate.before_commit")
         await ahit("worker.gate.after_commit")
@@ -80,7 +82,7 @@ class Gate:
         return self._leave(held, bound, verdict, stood)
 
     async def _facts(
-        self, tx: Tx, claim: Claim, bound: Bound | Broken, stood: Stood, model: str | None
+        self, tx: Tx, bound: Bound | Broken, stood: Stood, secrets: Sequence[str], files: Sequence[str]
     ) -> Facts:
         broken = isinstance(bound, Broken)
         catalog = None if isinstance(bound, Broken) else bound.catalog
@@ -95,8 +97,8 @@ class Gate:
             pending=_pending(stood, catalog, newer),
             spent=stood.spent,
             limits=stood.limits,
-            secrets_missing=[*([model] if model else []), *await self.secrets(tx, claim)],
-            artifacts_bad=[*stood.artifacts_bad, *await self.artifacts(tx, claim)],
+            secrets_missing=secrets,
+            artifacts_bad=sorted({*stood.artifacts_bad, *files}),
             said_since=stood.said_since,
             state_since=stood.state_since,
         )

@@ -22,7 +22,7 @@ class Served:
         self._settings = settings
         self._offline: Model | None = None
         self._endpoint: Model | None = None
-        self._secrets = make_secrets(settings, SystemClock())
+        self.secrets = make_secrets(settings, SystemClock())
         self.manifest = Manifest(version=MANIFEST_VERSION, roles={ROLE: self._role()})
 
     def _role(self) -> RoleModel:
@@ -70,11 +70,11 @@ class Served:
         settings = self._settings
         key = settings.model_key.get_secret_value() if settings.model_key else None
         reference = settings.model_key_from
-        key_now = (lambda: self._secrets.read(reference)) if reference else None
+        key_now = (lambda: self.secrets.read(reference)) if reference else None
         return OpenAICompatible(settings.model_url or "", settings.model_name or "default", key, key_now)
 
     async def close(self) -> None:
-        await self._secrets.close()
+        await self.secrets.close()
         for model in (self._offline, self._endpoint):
             if model is not None:
                 await model.close()

@@ -57,6 +57,20 @@ SELECT a.id, a.tenant_id, a.name, a.media_type, a.size_bytes, a.sha256, a.status
                   AND o.user_id = r.user_id
                   AND (o.id = a.run_id OR o.input -> 'attachments' @> to_jsonb(CAST(a.id AS text))));
 
+-- artifacts_of_run --
+-- Why: what the recovery gate reads again: a run's own files and those it was given.
+-- Locks: none.  Clock: none.
+-- Result: those that aren't erased or known to be lost, in the order of their ids.
+SELECT f.id, f.tenant_id, f.size_bytes, f.sha256
+  FROM agent.runs r
+  JOIN agent.artifacts f ON f.tenant_id = r.tenant_id AND f.user_id = r.user_id
+   AND (f.run_id = r.id OR f.id::text IN (SELECT jsonb_array_elements_text(
+        CASE jsonb_typeof(r.input -> 'attachments') WHEN 'array' THEN r.input -> 'attachments' ELSE '[]' END)))
+ WHERE r.id = :run_id
+   AND f.erased_at IS NULL
+   AND f.lost IS NULL
+ ORDER BY f.id;
+
 -- usable_artifacts --
 -- Why: a run may start from the caller's own artifacts alone, and from none that is lost or rejected.
 -- Locks: none.  Clock: none.
