@@ -52,7 +52,8 @@ class FilesAsTheyWere:
             return ()
         async with self.store.transaction() as tx:
             files = await artifacts_of_run(tx, claim.run.id)
-        bad, left = [], MOST_BYTES
+        bad: list[str] = []
+        left = MOST_BYTES
         for file in files:
             left -= file["size_bytes"]
             if left < 0:
