@@ -9,6 +9,8 @@ spent by that: a process restarted after a kill isn't killed again.
     block    wait until `<name>.release` exists
     observe  only leave the mark
     error    raise FailpointError
+
+A number behind the action is how often the point is passed before it acts.
 """
 
 import asyncio
@@ -200,7 +202,12 @@ def _take(name: str) -> Action | None:
         Path(directory, name).replace(mark)
     except FileNotFoundError:
         return None
-    action = Action(mark.read_text().strip())
+    word, _, skip = mark.read_text().strip().partition(" ")
+    if skip and int(skip):
+        mark.write_text(f"{word} {int(skip) - 1}")
+        mark.replace(Path(directory, name))
+        return None
+    action = Action(word)
     _act(name, action)
     return action
 
@@ -221,14 +228,17 @@ def _released(name: str) -> bool:
 # ── for tests, and for the demo that kills its own services ─────────────────────────────────────────
 
 
-def arm(directory: Path, name: str, action: Action | str) -> None:
-    """Arm `name` for the next process that reaches it; forgets earlier hits of the same name."""
+def arm(directory: Path, name: str, action: Action | str, *, skip: int = 0) -> None:
+    """Arm `name` for the next process that reaches it; forgets earlier hits of the same name.
+
+    skip: so often it is passed unharmed before.
+    """
     if name not in FAILPOINTS:
         raise UnknownFailpoint(name)
     directory.mkdir(parents=True, exist_ok=True)
     disarm(directory, name)
     draft = directory / f"{name}.arming"
-    draft.write_text(Action(action).value)
+    draft.write_text(f"{Action(action).value} {skip}" if skip else Action(action).value)
     draft.replace(directory / name)  # a process must never read half an action
 
 

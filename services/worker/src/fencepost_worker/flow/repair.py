@@ -105,7 +105,8 @@ def _number(text: str, kind: str) -> Any:
     except ValueError:
         return text
     is_number = isinstance(number, int) or (isinstance(number, float) and kind == "number")
-    return number if is_number and not isinstance(number, bool) else text
+    is_whole = is_number and not isinstance(number, bool) and json.dumps(number) == text.strip()
+    return number if is_whole else text  # 3.50 or 1e400 would not come back as they were
 
 
 async def _asked(state: State, step: Step, call: Mapping[str, Any], tool: Tool | None) -> dict[str, Any]:
