@@ -191,3 +191,30 @@ async def test_a_contracts_name_is_looked_for_in_each_place(
 def test_vault_without_a_way_in_is_refused_at_start() -> None:
     with pytest.raises(SettingsError, match="VAULT_TOKEN"):
         load_settings(SecretSettings, vault_address="https://vault:8200")
+
+
+async def test_a_pod_logs_in_by_its_service_account_and_again_when_its_token_ends(
+    vault: Vault, clock: Clock, tmp_path: Path
+) -> None:
+    """The account's token is a file that Kubernetes swaps: it is read at each login."""
+    account = tmp_path / "token"
+    account.write_text("canary-service-account-1")
+    vault.pods["fencepost"] = "canary-service-account-1"
+    vault.most = 0  # not renewable: only a new login helps
+    secrets = opened(vault, clock, vault_role="fencepost", vault_jwt=f"file:{account}")
+    try:
+        assert await secrets.read("vault:payments/stripe#key") == VALUE
+        assert vault.asked.count("POST auth/kubernetes/login") == 1
+        account.write_text("canary-service-account-2")
+        vault.pods["fencepost"] = "canary-service-account-2"
+        clock.at += vault.life + FRESH_SECONDS + STALE_SECONDS
+        assert await secrets.read("vault:payments/stripe#key") == VALUE
+        assert vault.asked.count("POST auth/kubernetes/login") == 2
+        assert redact("canary-service-account-2") == MASK
+        vault.pods.clear()
+        clock.at += vault.life + FRESH_SECONDS + STALE_SECONDS
+        with pytest.raises(SecretsUnavailable) as told:
+            await secrets.read("vault:payments/stripe#key")
+        assert "canary" not in str(told.value)
+    finally:
+        await secrets.close()

@@ -29,6 +29,7 @@ class Vault:
     secrets: dict[str, dict[str, str]] = field(default_factory=dict)
     tokens: dict[str, float] = field(default_factory=dict)
     roles: dict[str, str] = field(default_factory=dict)  # role id -> secret id
+    pods: dict[str, str] = field(default_factory=dict)  # role -> the service account's token it is for
     asked: list[str] = field(default_factory=list)
     down: bool = False
     life: float = 100.0
@@ -46,6 +47,10 @@ class Vault:
         if path == "auth/approle/login":
             if self.roles.get(body.get("role_id")) != body.get("secret_id"):
                 return 400, {"errors": ["invalid role or secret ID"]}
+            return 200, {"auth": self._auth(self.issue())}
+        if path == "auth/kubernetes/login":
+            if not body.get("jwt") or self.pods.get(body.get("role")) != body.get("jwt"):
+                return 403, {"errors": ["permission denied"]}
             return 200, {"auth": self._auth(self.issue())}
         token = headers.get("x-vault-token", "")
         if self.tokens.get(token, 0.0) <= self.clock.monotonic():
