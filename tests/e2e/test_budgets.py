@@ -23,6 +23,7 @@ async def test_a_budget_is_set_used_met_and_raised_at_the_command_line(caller: C
         ended = await caller.ask(text)
         assert ended["status"] == "succeeded"
     assert [(one["scope"], one["used"]["model_calls"]) for one in shown(caller)] == [("user", "2")]
+    assert "1 model calls, " in caller.cli("show", ended["id"][-8:]).stdout
 
     refused = caller.cli("run", "hello again")
     assert refused.returncode == 1

@@ -36,6 +36,11 @@ def run_lines(run: Mapping[str, Any]) -> Iterator[str]:
             yield f"undone     {undone}"
         for effect in final.get("unconfirmed_effects") or []:
             yield f"uncertain  {effect}"
+    used = run.get("usage")
+    if used and used["model_calls"]:
+        tokens = used["input_tokens"] + used["output_tokens"]
+        cost = f"{used['cost']['value']} {used['cost']['currency']}"
+        yield f"used       {used['model_calls']} model calls, {tokens} tokens, {cost}"
     yield from file_lines(run)
     output = run.get("output")
     if output and output.get("text"):
