@@ -17,6 +17,7 @@ from fencepost_intents.words import is_zh
 
 from fencepost_worker.models.control import ASK, HAND_OVER, RESPOND
 from fencepost_worker.models.offline_arguments import arguments_for
+from fencepost_worker.models.offline_mail import DRAFT, draft_in
 from fencepost_worker.models.offline_roles import ASK_DOCUMENT, role_answer, wanted_tools
 from fencepost_worker.models.port import (
     CallDelta,
@@ -125,6 +126,9 @@ def from_sources(context: ModelContext, tools: tuple[ToolSpec, ...]) -> list[Int
     """Files the words ask for, and questions about what is attached; nothing where neither is asked."""
     task = context.task or {}
     known = [tool.name for tool in tools]
+    if DRAFT in known and "email" in task.get("contract", {}).get("file_kinds", ()):
+        draft = draft_in(str(task["contract"].get("language") or ""), read(context), context.locale)
+        return [Intention(DRAFT, draft)] if draft is not None else []
     makers = wanted_tools(task, known)
     if makers:
         return [Intention(maker, {}) for maker in makers]
