@@ -113,6 +113,8 @@ async def test_fi1_crlf_in_a_name_makes_no_header(served: Served) -> None:
 async def test_fi1_an_id_that_is_none_names_nothing(served: Served, wanted: str) -> None:
     for part in ("", "/content"):
         assert (await served.as_().get(f"/v1/artifacts/{wanted}{part}")).status_code in (404, 405)
+    for part in ("", "/export", "/replay"):
+        assert (await served.as_().get(f"/v1/runs/{wanted}{part}")).status_code in (404, 405)
 
 
 async def test_the_same_key_is_the_same_file(served: Served, folder: Path) -> None:

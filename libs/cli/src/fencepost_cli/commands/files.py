@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from fencepost.client import Client
 from fencepost.errors import ApiError
+from fencepost_domain.artifact import safe_name
 
 from fencepost_cli.commands.runs import RunArgument
 from fencepost_cli.console import Exit, Json, command, fail, print_json, table, warn
@@ -60,7 +61,7 @@ def _saved(client: Client, found: list[Mapping[str, Any]], folder: Path) -> Iter
 
 def _write(folder: Path, name: str, data: bytes) -> Path:
     """Under its own name, or with a number before the suffix where that is taken."""
-    shown = Path(name).name or "file"  # the registry cleaned it; a name is never part of a path all the same
+    shown = safe_name(name)  # the registry cleaned it; what a server says is no path all the same
     for number in range(1, 1000):
         wanted = Path(shown)
         target = folder / (shown if number == 1 else f"{wanted.stem} ({number}){wanted.suffix}")
