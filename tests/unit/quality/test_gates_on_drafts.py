@@ -85,3 +85,10 @@ def test_the_runner_fails_where_a_bad_one_passes(tmp_path: Path, capsys: pytest.
     assert main([str(TABLES / "email.jsonl"), str(TABLES / "response.jsonl")]) == 0
     assert not Report().is_good
     assert main([]) == 1
+
+
+def test_the_guide_names_every_code_and_no_other() -> None:
+    page = (TABLES.parents[2] / "docs" / "guides" / "quality-gates.md").read_text()
+    table = page.split("| code | fires on |")[1].split("\n\n")[0]
+    named = [line.split("`")[1] for line in table.splitlines() if line.startswith("| `")]
+    assert named == list(email.CODES)
