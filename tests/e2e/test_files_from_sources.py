@@ -105,3 +105,18 @@ async def test_the_plan_the_contract_and_the_gates_are_in_the_runs_view(caller: 
         "artifact-quality-v1",
     }
     assert all(report["passed"] for report in run["quality_reports"])
+
+
+async def test_a_mail_is_drafted_from_the_users_words_and_nothing_is_sent(caller: Caller) -> None:
+    made = await caller.client.create_run(
+        "draft an email to bob@example.com asking for the quarterly report by Friday",
+        idempotency_key=str(uuid4()),
+        zone="Asia/Shanghai",
+        locale="en-US",
+    )
+    run = await caller.client.wait(made["id"], 60)
+
+    assert run["status"] == "succeeded", run["finalization"]
+    [draft] = [one for one in run["artifacts"] if one["role"] == "output"]
+    text = (await caller.client.content(draft["id"])).decode()
+    assert "bob@example.com" in text and "quarterly report by Friday" in text
