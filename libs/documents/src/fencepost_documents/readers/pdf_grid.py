@@ -190,12 +190,7 @@ def _grid(rules: Rules, bands: Sequence[Band], pieces: Sequence[Piece]) -> Grid 
                 span.add(index)
                 continue
             end = next((i for i in range(index + 1, width + 1) if _any_near(edges[i], borders)), width)
-            held = [
-                p
-                for p in pieces
-                if bottom < p.y <= top and edges[index] <= (p.left + p.right) / 2 < edges[end]
-            ]
-            text = join([line.text for line in lines_of(held)]) if held else ""
+            text = _within(pieces, bottom, top, edges[index], edges[end])
             middle = (edges[index] + edges[end]) / 2
             if at and not any(abs(rule.at - top) < NEAR and rule.covers(middle) for rule in rules.across):
                 above = rows[at - 1][index]  # no rule between: the cell of the row above goes on
@@ -216,6 +211,12 @@ def _grid(rules: Rules, bands: Sequence[Band], pieces: Sequence[Piece]) -> Grid 
         tuple(frozenset(i - first for i in span if first < i <= last) for span in spans),
         merged,
     )
+
+
+def _within(pieces: Sequence[Piece], bottom: float, top: float, left: float, right: float) -> str:
+    """The text of one cell: what stands between its borders, line by line."""
+    held = [p for p in pieces if bottom < p.y <= top and left <= (p.left + p.right) / 2 < right]
+    return join([line.text for line in lines_of(held)]) if held else ""
 
 
 def _inner(rows: Sequence[Sequence[str]], spans: Sequence[frozenset[int]]) -> tuple[int, int] | None:
