@@ -1,1 +1,1 @@
-"""Graphs that authors bring: found, checked, and run under a run's fence without being changed (ADR 0050)."""
+"""Graphs that authors bring: found, checked, and run under a run's fence without being changed (ADR 0051)."""
