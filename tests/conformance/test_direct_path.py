@@ -83,19 +83,22 @@ class Crash(Exception):
 
 
 class Kept(InMemorySaver):
-    """Threads in memory, with the worker's versions and its entry for the direct path. crashes: puts lost."""
+    """Threads in memory, with the worker's versions and its entry for the direct path. crashes: puts lost.
+
+    Puts are counted in a cell: under strict msgpack, as the worker runs, LangGraph uses a copy of its saver.
+    """
 
     def __init__(self, crashes: Sequence[int]) -> None:
         super().__init__()
         self.crashes = list(crashes)
-        self.puts = 0
+        self.puts = [0]
 
     def get_next_version(self, current: Any, channel: None) -> Any:
         return BaseCheckpointSaver.get_next_version(self, current, channel)
 
     async def aput(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
-        self.puts += 1
-        if self.puts in self.crashes:
+        self.puts[0] += 1
+        if self.puts[0] in self.crashes:
             raise Crash
         return await super().aput(config, checkpoint, metadata, new_versions)
 
