@@ -16,6 +16,7 @@ from fencepost_documents.answers import answer
 from fencepost_documents.errors import DocumentRefused
 from fencepost_documents.fields import field_name
 from fencepost_documents.ir import Coverage, RecordSet, SourceDocument
+from fencepost_documents.overview import asks_overview, overview
 from fencepost_documents.read import read_document_async
 from fencepost_documents.records import extract_records, join_sets
 
@@ -78,7 +79,11 @@ class AskDocument:
 
     async def make(self, args: Arguments, ctx: ToolContext) -> dict[str, Any]:
         read, refused = await _read_all(args["documents"], ctx)
-        found = answer(args["question"], read, language="zh" if is_zh(ctx.locale) else "en")
+        language, question = "zh" if is_zh(ctx.locale) else "en", args["question"]
+        if asks_overview(question):
+            found = overview(read, language=language)
+        else:
+            found = answer(question, read, language=language)
         warnings = [] if found.found else _said([each for each in read if each.problems], (), ctx.locale)
         return {
             "text": "\n".join([found.text, *warnings, *(each.words(ctx.locale) for each in refused)]),

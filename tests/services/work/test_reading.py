@@ -141,3 +141,11 @@ async def test_only_what_the_run_may_see_is_read(desk: Desk, tmp_path: Path) -> 
         held, "work.ask_document", {"documents": ["../etc/passwd"], "question": "?"}
     )
     assert wrong.status_code == 422
+
+
+async def test_a_summary_is_an_overview_with_places(desk: Desk) -> None:
+    file = await desk.upload("账.csv", texts.ledger("gb18030"), "text/csv")
+    held = await desk.run(file, locale="zh-CN")
+    result = (await desk.done(held, "work.ask_document", documents=[file], question="总结这份文档"))["result"]
+    assert result["found"] and "3 条记录" in result["text"] and "2026-03-01 至 2026-03-03" in result["text"]
+    assert result["evidence"][0]["locator"] == "line2"
