@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +13,10 @@ from fencepost_domain.task_contract import TaskContract
 from fencepost_worker.flow import gate_table
 from fencepost_worker.flow.batches import batches_for
 from fencepost_worker.flow.joining import arguments_of
+from fencepost_worker.models.control import RESPOND
+from fencepost_worker.models.offline import from_sources
 from fencepost_worker.models.offline_files import file_arguments
+from fencepost_worker.models.port import ModelContext, ToolSpec
 
 A, B = str(UUID(int=1)), str(UUID(int=2))
 
@@ -92,3 +96,22 @@ def test_the_parts_are_the_same_each_time() -> None:
 
     assert json.dumps(first, ensure_ascii=False) == json.dumps(second, ensure_ascii=False)
     assert sum(len(sheet["table"]["rows"]) for sheet in first["sheets"]) == 140
+
+
+@pytest.mark.parametrize(("locale", "says"), [("zh", "请带上附件"), ("en", "attach some first")])
+def test_without_a_source_no_file_is_made_up(locale: str, says: str) -> None:
+    contract = TaskContract(file_kinds=("pptx",))
+    context = ModelContext(
+        text="make slides",
+        reference=datetime(2026, 5, 1, tzinfo=UTC),
+        zone="UTC",
+        locale=locale,
+        currency="USD",
+        module="work",
+        modules=("companion", "work"),
+        may_hand_over=True,
+        answers=(),
+        task={"contract": contract.to_json(), "attachments": []},
+    )
+    [said] = from_sources(context, (ToolSpec("work.create_presentation", "", {}),))
+    assert said.name == RESPOND and says in said.arguments["text"]

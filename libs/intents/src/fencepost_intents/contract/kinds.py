@@ -25,7 +25,7 @@ _MAKE: Final = lazy(
 # Words by which the file after them is where something comes from. Between them and the file: no goal.
 _FROM: Final = lazy(
     r"(?:基于|根据|依据|依照|按照?|参考|参照|从|由|把|将|这[个份篇些]?|那[个份篇些]|该|附件(?:中|里)?的?|上传的|已有的?|现有的?|原来?的?|我的|打开|阅读|读取?|解析|分析|提取|查看|看看?|翻译|检查|校对|修改|总结)(?:全部|所有|一?下|我|两?[个份]|附件|的|上传|中文|英文|每一?[个份]|\d+|[一二三四五六七八九十两几]+[个份])*$"
-    r"|\b(?:from|based on|using|according to|of|in|attached|uploaded|this|that|these|those|existing|my|read|open|analy[sz]e|review|extract|check|proofread|per|given|original|old|source|both|two|three|all|every|each)(?: (?:the|this|that|these|my|our|attached|uploaded|all|every|each|of|existing|following|english|chinese|original|two|three|both|from|\d+))* *$"
+    r"|\b(?:from|based on|using|according to|of|in|attached|uploaded|this|that|these|those|existing|my|read|open|analy[sz]e|summari[sz]e|sum up|review|extract|check|proofread|per|given|original|old|source|both|two|three|all|every|each)(?: (?:the|this|that|these|my|our|attached|uploaded|all|every|each|of|existing|following|english|chinese|original|two|three|both|from|\d+))* *$"
 )
 # Words by which the file after them is the goal, whatever stands before.
 _INTO: Final = lazy(

@@ -72,6 +72,10 @@ _ONE_AT_A_TIME: Final = {
     "zh": "没有做任何改动：提醒只能一条一条取消。说“我有哪些提醒”可以查看。",
     "en": "Nothing was changed: reminders are cancelled one by one. Say “list my reminders” to see them.",
 }
+_NO_SOURCE: Final = {
+    "zh": "离线模型只能用附件里的内容做文件，自己不会编写：请带上附件再说一次。",
+    "en": "The offline model makes files from attachments and writes nothing of its own: attach some first.",
+}
 _CANT: Final = {"zh": "离线模型做不了这个：{what}。", "en": "The offline model can't do this: {what}."}
 _NAMES: Final[Mapping[str, tuple[str, str]]] = {
     "translate": ("翻译", "translation"),
@@ -130,6 +134,8 @@ def from_sources(context: ModelContext, tools: tuple[ToolSpec, ...]) -> list[Int
         draft = draft_in(str(task["contract"].get("language") or ""), read(context), context.locale)
         return [Intention(DRAFT, draft)] if draft is not None else []
     makers = wanted_tools(task, known)
+    if makers and not task.get("attachments"):  # it composes nothing: a file without a source would be empty
+        return [Intention(RESPOND, {"text": _NO_SOURCE["zh" if is_zh(context.locale) else "en"]})]
     if makers:
         return [Intention(maker, {}) for maker in makers]
     if task.get("contract", {}).get("file_kinds") and HAND_OVER in known and context.module != FILES_HOME:
