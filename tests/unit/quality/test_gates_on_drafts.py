@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from fencepost_domain.gates import GateOutcome, run_judge
 from fencepost_quality import email
-from fencepost_quality.draft import EmailFacts, blocks
+from fencepost_quality.draft import EmailFacts, blocks, wants_action
 from fencepost_quality.evaluate import FALSE_ALARMS, Report, evaluate, judge_row, main, read_rows
 from fencepost_quality.response import without_repeats
 from hypothesis import given
@@ -92,3 +92,19 @@ def test_the_guide_names_every_code_and_no_other() -> None:
     table = page.split("| code | fires on |")[1].split("\n\n")[0]
     named = [line.split("`")[1] for line in table.splitlines() if line.startswith("| `")]
     assert named == list(email.CODES)
+
+
+@pytest.mark.parametrize(
+    ("request_", "wants"),
+    [
+        ("write a thank-you mail to Anna for the nice evening", False),
+        ("给王老师写一封感谢信，感谢他上周的帮助", False),
+        ("draft a congratulations mail for Bob's promotion", False),
+        ("draft an email to bob@example.com asking for the quarterly report by Friday", True),
+        ("给客户写邮件，感谢他们的来访，并请他们确认下周的时间", True),
+        ("thank Anna and invite her to the review on Monday", True),
+        ("写一封邮件给李总，说明项目进度", True),
+    ],
+)
+def test_a_mail_that_only_thanks_need_not_ask(request_: str, wants: bool) -> None:
+    assert wants_action(request_) is wants

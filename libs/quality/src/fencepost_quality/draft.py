@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -9,6 +10,24 @@ from typing import Any, Final
 from fencepost_quality.scripts import main_language
 
 TEXT_BLOCKS: Final = ("subject", "greeting", "introduction", "call_to_action", "courtesy", "closing")
+# A request whose mail only says something, and one that wants something of who reads it.
+_SAYS: Final = re.compile(
+    r"\b(?:thank(?:s|ing|[ -]you)?|congratulat\w+|apolog\w+|condolences?|farewell)\b"
+    r"|\bhappy (?:birthday|new year)\b"
+    r"|感谢|致谢|答谢|道谢|谢谢|祝贺|恭喜|道歉|致歉|慰问|问候",
+    re.IGNORECASE,
+)
+_WANTS: Final = re.compile(
+    r"\b(?:ask(?:ing|s)?|request(?:ing|s)?|invit(?:e|es|ing)|remind(?:ing|s)?|whether|so that (?:he|she|they)"
+    r"|to (?:confirm|reply|join|review|sign|approve|come|call|pay))\b"
+    r"|请(?:他|她|对方|大家)|要求|邀请|催|询问|问一下|提醒|确认|回复",
+    re.IGNORECASE,
+)
+
+
+def wants_action(request: str) -> bool:
+    """Whether the mail is to ask something of its reader: not where it only thanks or congratulates."""
+    return not _SAYS.search(request) or bool(_WANTS.search(request))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Any, Final
 from fencepost_domain.gates import GateResult
 from fencepost_domain.task_contract import TaskContract
 from fencepost_quality import response
-from fencepost_quality.draft import EmailFacts
+from fencepost_quality.draft import EmailFacts, wants_action
 from fencepost_quality.email import FAILED_CODE, REWRITES
 from fencepost_quality.email import GATE as _EMAIL
 from fencepost_quality.email import judge as judge_email
@@ -83,7 +83,10 @@ def _presentation(subject: Any, facts: Mapping[str, Any]) -> GateResult:
 def _email(subject: Any, facts: Mapping[str, Any]) -> GateResult:
     language = str(facts["contract"].get("language") or "")[:2].lower()
     asked = language if language in ("zh", "en") else None
-    return judge_email(subject, EmailFacts(request=facts["request"], language=asked))
+    request = facts["request"]
+    return judge_email(
+        subject, EmailFacts(request=request, language=asked, needs_action=wants_action(request))
+    )
 
 
 def _artifact(subject: Any, facts: Mapping[str, Any]) -> GateResult:
