@@ -226,8 +226,14 @@ async def pgbench(seconds: int = 8) -> dict[str, Any]:
     return told
 
 
+PROCESSES = (1, 2, 4)
+
+
 async def run(quick: bool) -> dict[str, Any]:
     runs, repeats = (600, 1) if quick else (1_000, 2)
-    found: dict[str, Any] = {"direct": await throughput("core", "hello", (1, 2), runs, repeats)}
-    found["single_action"] = {f"{n} workers": await approved(n, runs // 4) for n in (1, 2)}
-    return found
+    counts = PROCESSES[:2] if quick else PROCESSES
+    return {
+        "direct": await throughput("core", "hello", counts, runs, repeats),
+        "five durable steps": await throughput("five", "hello", counts, runs, repeats),
+        "single_action": {f"{n} worker{'s' if n > 1 else ''}": await approved(n, runs // 4) for n in counts},
+    }
