@@ -7,31 +7,18 @@ validated by who started it.
 from __future__ import annotations
 
 import contextlib
-import json
 import mimetypes
-import sys
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 from fencepost_documents.draft import Draft, Full
 from fencepost_documents.errors import DocumentRefused
 from fencepost_documents.limits import Limits
-from fencepost_documents.sandbox import lock_down
+from fencepost_documents.one_document import answer_one
 
 
 def main() -> None:
-    header = json.loads(sys.stdin.buffer.readline())
-    limits = Limits(**header["limits"] | {"wall": timedelta(seconds=header["limits"]["wall"])})
-    lock_down(limits)
-    try:
-        said = read(sys.stdin.buffer.read(), header["name"], limits)
-    except DocumentRefused as refused:
-        said = {"refused": {"code": refused.code, "detail": refused.detail, "where": refused.where}}
-    except (MemoryError, RecursionError) as error:
-        said = {"refused": {"code": "out_of_memory", "detail": type(error).__name__, "where": ""}}
-    sys.stdout.buffer.write(json.dumps(said).encode())
-    sys.stdout.buffer.flush()
+    answer_one(read)
 
 
 def read(data: bytes, name: str, limits: Limits) -> dict[str, Any]:

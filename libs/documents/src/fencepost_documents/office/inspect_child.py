@@ -3,38 +3,25 @@
 from __future__ import annotations
 
 import io
-import json
-import sys
 import zipfile
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
 from typing import Any, Final
 
 from fencepost_documents import package, sniff
 from fencepost_documents.errors import DocumentRefused
 from fencepost_documents.limits import Limits
 from fencepost_documents.office.inspection import gather
-from fencepost_documents.sandbox import lock_down
+from fencepost_documents.one_document import answer_one
 
 _ACTIVE: Final = ("vbaproject", "activex", "oleobject", "externallink", ".bin", ".exe", "attachedtoolbars")
 _FONTS: Final = ("typeface", "eastAsia", "ascii")
 
 
 def main() -> None:
-    header = json.loads(sys.stdin.buffer.readline())
-    limits = Limits(**header["limits"] | {"wall": timedelta(seconds=header["limits"]["wall"])})
-    lock_down(limits)
-    try:
-        said = look(sys.stdin.buffer.read(), limits)
-    except DocumentRefused as refused:
-        said = {"refused": {"code": refused.code, "detail": refused.detail, "where": refused.where}}
-    except (MemoryError, RecursionError) as error:
-        said = {"refused": {"code": "out_of_memory", "detail": type(error).__name__, "where": ""}}
-    sys.stdout.buffer.write(json.dumps(said).encode())
-    sys.stdout.buffer.flush()
+    answer_one(look)
 
 
-def look(data: bytes, limits: Limits) -> dict[str, Any]:
+def look(data: bytes, _name: str, limits: Limits) -> dict[str, Any]:
     """Raises DocumentRefused for what isn't a whole office file of the three kinds."""
     kind = sniff.sniff(data)
     if kind not in _READERS:
