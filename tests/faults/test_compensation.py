@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,12 +16,11 @@ from fencepost.requests import Request, derive
 from fencepost_domain.effect import effect_key
 from fencepost_runtime.failpoints import FAILPOINTS
 
-from tests.faults.mesh import Mesh, mesh_at, new_tenant
+from tests.faults.mesh import Mesh, new_tenant
 from tests.faults.people import Person, patiently
 from tests.faults.scenes import UNDOING
-from tests.faults.test_outside import _Sends
-from tests.support.parcels import Provider, parcels_module, providing_parcels, secrets_folder
-from tests.support.scripted_model import ScriptedModel, providing
+from tests.faults.sending import sending_mesh
+from tests.support.parcels import Provider, providing_parcels
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(180)]
 SENDING = [point for point in FAILPOINTS if point.startswith("gateway.send.")]
@@ -36,16 +34,8 @@ async def provider() -> AsyncIterator[Provider]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def mesh(tmp_path_factory: pytest.TempPathFactory, provider: Provider) -> AsyncIterator[Mesh]:
-    folder: Path = tmp_path_factory.mktemp("undone")
-    async with providing(ScriptedModel(script=_Sends())) as model:
-        env = {
-            "FENCEPOST_MODEL_URL": model.url,
-            "FENCEPOST_MODEL_NAME": "scripted",
-            "FENCEPOST_MODULES_DIR": str(parcels_module(provider.url)),
-            "FENCEPOST_SECRETS_DIR": str(secrets_folder(folder / "secrets")),
-        }
-        async with mesh_at(folder, env) as running:
-            yield running
+    async with sending_mesh(tmp_path_factory.mktemp("undone"), provider) as running:
+        yield running
 
 
 async def sent(person: Person, tool: str) -> str:

@@ -9,9 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections import deque
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,27 +17,16 @@ import pytest_asyncio
 from fencepost_domain.effect import effect_key
 from fencepost_runtime.failpoints import FAILPOINTS
 
-from tests.faults.mesh import Mesh, mesh_at, new_tenant
+from tests.faults.mesh import Mesh, new_tenant
 from tests.faults.people import Person
 from tests.faults.scenes import OUTSIDE
-from tests.support.parcels import SEND, Provider, parcels_module, providing_parcels, secrets_folder
-from tests.support.scripted_model import Chunks, ScriptedModel, providing, tool_answer
+from tests.faults.sending import sending_mesh
+from tests.support.parcels import Provider, providing_parcels
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(180)]
 SENDING = [point for point in OUTSIDE if point.startswith("gateway.send.")]
 LOOKING = [point for point in OUTSIDE if "look_up" in point]
 CLASSES = ("idempotent", "queryable", "opaque")
-
-
-class _Sends(deque[Any]):
-    """A model that sends the parcel by the tool that the request names."""
-
-    def popleft(self) -> Any:
-        return self._answer
-
-    def _answer(self, body: dict[str, Any]) -> Chunks:
-        words = next(m["content"] for m in body["messages"] if m["role"] == "user")
-        return tool_answer(f"probe.{words.split()[-1]}", SEND)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -50,16 +37,8 @@ async def provider() -> AsyncIterator[Provider]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def mesh(tmp_path_factory: pytest.TempPathFactory, provider: Provider) -> AsyncIterator[Mesh]:
-    folder: Path = tmp_path_factory.mktemp("outside")
-    async with providing(ScriptedModel(script=_Sends())) as model:
-        env = {
-            "FENCEPOST_MODEL_URL": model.url,
-            "FENCEPOST_MODEL_NAME": "scripted",
-            "FENCEPOST_MODULES_DIR": str(parcels_module(provider.url)),
-            "FENCEPOST_SECRETS_DIR": str(secrets_folder(folder / "secrets")),
-        }
-        async with mesh_at(folder, env) as running:
-            yield running
+    async with sending_mesh(tmp_path_factory.mktemp("outside"), provider) as running:
+        yield running
 
 
 async def begun(person: Person, tool: str) -> tuple[Any, str]:
