@@ -41,16 +41,15 @@ class PriceTable:
         return named or self.unknown
 
     def cost(self, provider: str, model: str, input_tokens: int, output_tokens: int) -> Decimal:
-        """What so many tokens cost, rounded up to STEP, without trailing zeros."""
+        """What so many tokens cost, rounded up to STEP."""
         price = self.price_of(provider, model)
         whole = (price.input * input_tokens + price.output * output_tokens) / MILLION
-        return plain(whole.quantize(STEP, ROUND_UP))
+        return whole.quantize(STEP, ROUND_UP)
 
 
-def plain(amount: Decimal) -> Decimal:
-    """Without trailing zeros and without an exponent: 0.0120 is 0.012, 1E+2 is 100."""
-    cut = amount.normalize()
-    return cut.quantize(Decimal(1)) if cut == cut.to_integral_value() else cut
+def written(amount: Decimal) -> str:
+    """As texts and JSON show it: no trailing zeros, and never an exponent, which small amounts have in `str`."""
+    return format(amount.normalize(), "f")
 
 
 def price_table(raw: object) -> PriceTable:

@@ -23,7 +23,7 @@ def view(kept: Kept) -> dict[str, Any]:
         "scope": budget.scope,
         "user_id": budget.user_id,
         "per": str(budget.per),
-        **{name: {kind: str(value) for kind, value in found.items()} for name, found in amounts.items()},
+        **{name: {kind: written(value) for kind, value in found.items()} for name, found in amounts.items()},
         "starts_at": utc(budget.starts_at),
         "ends_at": utc(budget.ends_at),
         "set_by": kept.set_by,

@@ -21,7 +21,7 @@ from typing import Any, Final
 from fencepost_contracts import canonical
 from fencepost_domain.budget import Estimate
 from fencepost_domain.errors import Invalid
-from fencepost_domain.prices import PriceTable, plain, price_table
+from fencepost_domain.prices import PriceTable, price_table, written
 from fencepost_domain.vocabulary import CallState
 from fencepost_store.model_calls import NewCall, Outcome
 
@@ -101,7 +101,7 @@ class Meter:
             "model_calls": usage["model_calls"] + 1,
             "input_tokens": usage["input_tokens"] + answer.input_tokens,
             "output_tokens": usage["output_tokens"] + answer.output_tokens,
-            "cost": {"value": str(plain(before + cost)), "currency": self.prices.currency},
+            "cost": {"value": written(before + cost), "currency": self.prices.currency},
         }
 
 
