@@ -227,6 +227,6 @@ async def test_langgraphs_prebuilt_agent_calls_our_tools_side_by_side(
         assert sorted(one["status"] for one in run["actions"]) == ["committed", "rejected"]
         kept, refused = asked.values()
         told = [m["content"] for m in provider.requests[-1]["messages"] if m["role"] == "tool"]
-        answers = dict(zip("ab", told, strict=True))  # in the order of the calls, whichever was asked about first
+        answers = dict(zip("ab", told, strict=True))  # as called, whichever was asked about first
         assert "completed" in answers[kept] and "rejected" in answers[refused]
         assert await mesh.violations() == []

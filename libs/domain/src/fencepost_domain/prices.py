@@ -48,7 +48,7 @@ class PriceTable:
 
 
 def written(amount: Decimal) -> str:
-    """As texts and JSON show it: no trailing zeros, and never an exponent, which small amounts have in `str`."""
+    """As texts and JSON show it: no trailing zeros, and no exponent, which `str` gives small amounts."""
     return format(amount.normalize(), "f")
 
 

@@ -9,6 +9,7 @@ from math import ceil
 from typing import Any
 
 from fencepost_domain.budget import Kind, SharedBudget, used_up
+from fencepost_domain.prices import written
 from fencepost_store.budgets import Kept
 
 from fencepost_api.problems import Refusal
