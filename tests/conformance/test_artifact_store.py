@@ -1,4 +1,4 @@
-"""One suite for every artifact store: a folder, a stand-in that speaks S3, a real S3 server where one is."""
+"""One suite for every artifact store: a folder, a stand-in that speaks S3, a real S3 server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fencepost_runtime.artifacts import (
 from fencepost_runtime.artifacts.filesystem import TEMPORARY, FilesystemArtifacts
 from fencepost_runtime.artifacts.s3 import S3Artifacts
 from fencepost_runtime.failpoints import DIRECTORY_VARIABLE, Action, FailpointError, arm
-from fencepost_runtime.system import SystemIds
+from fencepost_runtime.system import SystemClock, SystemIds
 
 from tests.support import s3
 
@@ -50,11 +50,11 @@ async def real() -> AsyncIterator[s3.S3 | None]:
     if binary is None:
         yield None
         return
-    async with s3.seaweed(binary) as server:
+    async with s3.real(binary) as server:
         yield server
 
 
-@pytest_asyncio.fixture(params=["folder", "stand-in", "seaweedfs"], loop_scope="session")
+@pytest_asyncio.fixture(params=["folder", "stand-in", "real"], loop_scope="session")
 async def under(request: pytest.FixtureRequest, tmp_path: Path, real: s3.S3 | None) -> AsyncIterator[Under]:
     if request.param == "folder":
         yield Under(FilesystemArtifacts(tmp_path / "artifacts", IDS), root=tmp_path / "artifacts")
@@ -62,7 +62,7 @@ async def under(request: pytest.FixtureRequest, tmp_path: Path, real: s3.S3 | No
         async with s3.standing_in() as server:
             yield Under(bucket(server), server=server)
     elif real is None:
-        pytest.skip("no S3 server was built: scripts/build_s3_server.sh")
+        pytest.skip(s3.NONE_BUILT)
     else:
         yield Under(bucket(real, prefix=f"run-{IDS.uuid7()}"), server=real)
 
@@ -165,6 +165,19 @@ async def test_a_crash_before_the_link_leaves_nothing_under_the_key(
     assert list((tmp_path / "artifacts" / TEMPORARY).iterdir()) == []
     await folder.put(key, b"whole")
     assert await folder.read(key) == b"whole"
+
+
+async def test_a_real_server_refuses_a_wrong_secret_and_a_bucket_that_is_none(real: s3.S3 | None) -> None:
+    if real is None:
+        pytest.skip(s3.NONE_BUILT)
+    elsewhere = S3Artifacts(
+        "nowhere", "", region="us-east-1", endpoint=real.endpoint, keys=s3.keys_of(), clock=SystemClock()
+    )
+    for store in (bucket(real, secret="wrong"), elsewhere):
+        for call in (store.put(new_key(), b"x"), store.read(new_key()), store.check()):
+            with pytest.raises((ArtifactsUnavailable, ArtifactMissing)) as failed:
+                await call
+            assert s3.SECRET not in str(failed.value)
 
 
 async def test_a_server_that_fails_is_unavailable_and_quotes_nothing() -> None:

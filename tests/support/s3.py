@@ -1,6 +1,6 @@
-"""An S3 server for tests: SeaweedFS where it was built, and a stand-in that always runs.
+"""An S3 server for tests: a real one where it was built, and a stand-in that always runs.
 
-The real one is started from FENCEPOST_TEST_S3_BIN or ~/.cache/fencepost/weed (scripts/build_s3_server.sh).
+The real one is started from FENCEPOST_TEST_S3_BIN or ~/.cache/fencepost/versitygw (build_s3_server.sh).
 The stand-in speaks what our adapter uses: PUT that refuses to overwrite, GET, DELETE, list; it asks for a
 signature and can be told to fail.
 """
@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -27,7 +26,8 @@ from fencepost_cli.embedded.ports import free_port
 from fencepost_runtime.artifacts.s3 import S3Artifacts
 from fencepost_runtime.system import SystemClock
 
-TRIES = 600  # of 0.1 s: its four parts start one after the other, on a busy machine slowly
+TRIES = 300  # of 0.1 s
+NONE_BUILT = "no S3 server was built (scripts/build_s3_server.sh, it takes Go 1.25)"
 KEY_ID, SECRET, BUCKET = "test-access", "test-secret-0123456789", "artifacts"
 
 
@@ -40,50 +40,51 @@ class S3:
 
 
 def artifacts(server: S3, prefix: str = "", secret: str = SECRET) -> S3Artifacts:
-    async def keys() -> tuple[str, str]:
-        return KEY_ID, secret
-
+    keys = keys_of(secret)
     return S3Artifacts(
         BUCKET, prefix, region="us-east-1", endpoint=server.endpoint, keys=keys, clock=SystemClock()
     )
 
 
+def keys_of(secret: str = SECRET) -> Callable[[], Awaitable[tuple[str, str]]]:
+    async def keys() -> tuple[str, str]:
+        return KEY_ID, secret
+
+    return keys
+
+
 def server_binary() -> Path | None:
     """Where a real server was built, None where none was."""
     named = os.environ.get("FENCEPOST_TEST_S3_BIN")
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fencepost" / "weed"
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fencepost" / "versitygw"
     found = Path(named) if named else cache
     return found if os.access(found, os.X_OK) else None
 
 
 @asynccontextmanager
-async def seaweed(binary: Path) -> AsyncIterator[S3]:
-    """SeaweedFS as one process, with a bucket and one identity."""
-    folder = Path(tempfile.mkdtemp(prefix="fencepost-s3-"))
-    identity = {"name": "test", "credentials": [{"accessKey": KEY_ID, "secretKey": SECRET}]}
-    identity["actions"] = ["Admin", "Read", "Write", "List"]
-    (folder / "s3.json").write_text(json.dumps({"identities": [identity]}))
-    (folder / "data").mkdir()
-    names = ("master.port", "volume.port", "filer.port", "s3.port")
-    ports = {name: free_port() for name in names}
-    grpc = {name + ".grpc": free_port() for name in names}
-    arguments = [f"-{name}={port}" for name, port in {**ports, **grpc}.items()]
-    arguments += [f"-dir={folder / 'data'}", f"-s3.config={folder / 's3.json'}", "-volume.max=8"]
-    arguments += ["-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-s3", "-filer", "-master.volumeSizeLimitMB=64"]
+async def real(binary: Path, port: int | None = None, folder: Path | None = None) -> AsyncIterator[S3]:
+    """Versity's S3 gateway over a folder, with a bucket and one identity.
+
+    port, folder: of a server that comes back where it was; None for others and its own.
+    """
+    kept = folder or Path(tempfile.mkdtemp(prefix="fencepost-s3-"))
+    for name in ("objects", "metadata"):  # beside the objects: not every file system has extended attributes
+        (kept / name).mkdir(exist_ok=True)
+    (kept / "objects" / BUCKET).mkdir(exist_ok=True)
+    address = f"127.0.0.1:{port or free_port()}"
+    given = os.environ | {"ROOT_ACCESS_KEY_ID": KEY_ID, "ROOT_SECRET_ACCESS_KEY": SECRET}
     quiet = asyncio.subprocess.DEVNULL
-    process = await asyncio.create_subprocess_exec(
-        str(binary), "server", *arguments, stdout=quiet, stderr=quiet
-    )
+    arguments = ["--port", address, "--quiet", "posix", "--sidecar", kept / "metadata", kept / "objects"]
+    process = await asyncio.create_subprocess_exec(binary, *arguments, env=given, stdout=quiet, stderr=quiet)
     try:
         async with httpx.AsyncClient(trust_env=False) as client:
-            await _answers(client, f"http://127.0.0.1:{ports['s3.port']}/")
-            bucket = f"http://127.0.0.1:{ports['filer.port']}/buckets/{BUCKET}/?op=mkdir"
-            await _made(client, bucket)
-        yield S3(f"http://127.0.0.1:{ports['s3.port']}")
+            await _answers(client, f"http://{address}/")
+        yield S3(f"http://{address}")
     finally:
         process.kill()
         await process.wait()
-        shutil.rmtree(folder, ignore_errors=True)
+        if folder is None:
+            shutil.rmtree(kept, ignore_errors=True)
 
 
 async def _answers(client: httpx.AsyncClient, url: str) -> None:
@@ -95,17 +96,6 @@ async def _answers(client: httpx.AsyncClient, url: str) -> None:
         else:
             return
     raise AssertionError("the S3 server did not start")
-
-
-async def _made(client: httpx.AsyncClient, url: str) -> None:
-    for _ in range(TRIES):
-        try:
-            if (await client.post(url)).status_code == 201:
-                return
-        except httpx.TransportError:
-            pass
-        await asyncio.sleep(0.1)
-    raise AssertionError("no bucket could be made")
 
 
 @dataclass(slots=True)
