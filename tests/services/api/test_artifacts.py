@@ -267,6 +267,33 @@ async def test_words_that_say_nothing_by_themselves_mean_the_files(
     assert alone["module"] == ("companion" if module == "work" else module)
 
 
+async def test_a_follow_up_means_the_files_that_came_earlier_in_its_conversation(
+    served: Served, folder: Path
+) -> None:
+    client = served.as_()
+    lost = (await send(client, PDF)).json()
+    files = [lost["id"], (await send(client, PDF + b" ")).json()["id"]]
+    talk = str(uuid4())
+
+    async def say(text: str, *attachments: str, **rest: str) -> tuple[str, list[str]]:
+        body = {"input": {"text": text, "attachments": list(attachments)}, "conversation_id": talk, **rest}
+        made = await client.post("/v1/runs", json=body, headers=a_key())
+        assert made.status_code == 201, made.text
+        run = (await client.get(f"/v1/runs/{made.json()['id']}")).json()
+        return run["module"], [one["id"] for one in run["artifacts"]]
+
+    assert await say("谁在204室？") == ("companion", []), "there is nothing yet that it could mean"
+    assert await say("谁在204室？", *files) == ("work", files)
+    assert await say("明早九点提醒我交周报") == ("life", []), "these mean no file"
+    assert await say("再加一页") == ("work", files)
+    assert await say("再加一页", module="companion") == ("companion", [])
+    bytes_of(folder, lost).unlink()
+    await client.get(f"/v1/artifacts/{lost['id']}/content")  # which sees that it is gone
+    assert await say("do it again") == ("work", files[1:]), "what can't be used any more is left out"
+    other = await client.post("/v1/runs", json={"input": {"text": "do it again"}}, headers=a_key())
+    assert other.json()["module"] == "companion", "another conversation has files of its own"
+
+
 async def test_i27_anothers_file_is_not_found(served: Served) -> None:
     artifact = (await send(served.as_())).json()
     for who in (

@@ -120,6 +120,14 @@ async def runs_at_work(
     return [row["id"] for row in rows]
 
 
+async def earlier_attachments(
+    tx: Tx, conversation_id: UUID, user_id: str
+) -> tuple[UUID, tuple[UUID, ...]] | None:
+    """The user's last run of the conversation that came with files, and those files' ids."""
+    row = await tx.row("earlier_attachments", conversation_id=conversation_id, user_id=user_id)
+    return (row["id"], tuple(UUID(one) for one in row["attachments"])) if row is not None else None
+
+
 async def events(tx: Tx, run_id: UUID, after: int, limit: int) -> Sequence[RowMapping]:
     return await tx.rows("view_events", run_id=run_id, after=after, upto=NO_END, limit=limit)
 

@@ -135,6 +135,21 @@ SELECT id
    AND (status IN ('queued', 'running') OR (status = 'waiting' AND waiting_on IN ('tool', 'child')))
  ORDER BY id;
 
+-- earlier_attachments --
+-- Why: "make it shorter" is said of the files that came earlier in the conversation. Few are looked through: what
+-- lies further back isn't meant.
+-- Locks: none.  Clock: none.
+-- Result: the latest of the conversation's last 20 runs that came with files, and those files' ids; or no row.
+SELECT r.id, r.attachments
+  FROM (SELECT id, input -> 'attachments' AS attachments
+          FROM agent.runs
+         WHERE conversation_id = :conversation_id AND user_id = :user_id
+         ORDER BY id DESC
+         LIMIT 20) AS r
+ WHERE jsonb_typeof(r.attachments) = 'array' AND r.attachments <> '[]'
+ ORDER BY r.id DESC
+ LIMIT 1;
+
 -- run_access --
 -- Why: whose run is it, and is it done? What authorisation and streams need, without the rest.
 -- Locks: none.  Clock: none.

@@ -16,7 +16,6 @@ from fencepost_contracts.http import RunInput, RunRequest
 from fencepost_domain.errors import Conflict, Invalid
 from fencepost_runtime.failpoints import ahit
 from fencepost_store import settings_store, views
-from fencepost_store.artifacts import usable_artifacts
 from fencepost_store.runs import NewRun
 from fencepost_store.runs import create_run as store_run
 from fencepost_store.transaction import Tx
@@ -29,6 +28,7 @@ from fencepost_api.handoff import brief
 from fencepost_api.render import Row, fresh
 from fencepost_api.routing import check_module, choose_module
 from fencepost_api.texts import guess_locale, is_chinese
+from fencepost_api.usecases.attached import files_of
 from fencepost_api.usecases.handoff_run import to_continue
 from fencepost_api.usecases.once import InWork, claimed, fingerprint, once
 from fencepost_api.usecases.stop_run import stop_run
@@ -91,11 +91,14 @@ async def _new_run(
     settings = effective(stored.tenant, stored.person)
     before = await _before(tx, caller, request)
     given = request.input or before.input
-    await _check_attachments(tx, caller, given.attachments)
+    files = await files_of(tx, caller, given.attachments, request.conversation_id)
     locale = given.locale or settings.locale or guess_locale(given.text)
     zone = given.zone or settings.zone
     known = await _known_modules(api, tx)
-    module = before.module or _module(request, given.text, api.clock.now(), zone, locale, known)
+    module = before.module or _module(
+        request, given.text, api.clock.now(), zone, locale, known, bool(files.ids)
+    )
+    said = given.model_dump(mode="json", exclude_none=True, exclude_defaults=True, exclude={"attachments"})
     asked = request.budget.model_dump(exclude_none=True) if request.budget else {}
     budget = lowered(settings.budgets, asked)
     return NewRun(
@@ -105,7 +108,7 @@ async def _new_run(
         roles=tuple(sorted(caller.roles)),
         module=module,
         conversation_id=request.conversation_id or before.conversation_id or api.ids.uuid7(),
-        input={**given.model_dump(mode="json", exclude_none=True, exclude_defaults=True), **before.facts},
+        input={**said, **files.of(module), **before.facts},
         locale=locale,
         zone=zone,
         currency=given.currency or settings.currency or ("CNY" if is_chinese(locale) else "USD"),
@@ -137,11 +140,16 @@ async def _known_modules(api: Api, tx: Tx) -> frozenset[str]:
 
 
 def _module(
-    request: RunRequest, text: str, now: datetime, zone: str | None, locale: str, known: frozenset[str]
+    request: RunRequest,
+    text: str,
+    now: datetime,
+    zone: str | None,
+    locale: str,
+    known: frozenset[str],
+    has_files: bool,
 ) -> str:
     if request.module is not None:
         return check_module(request.module, known)
-    has_files = bool(request.input and request.input.attachments)
     return choose_module(text, reference=now, zone=zone, locale=locale, known=known, has_files=has_files)
 
 
@@ -171,17 +179,6 @@ async def _before(tx: Tx, caller: Caller, request: RunRequest) -> _Before:
         root_run_id=row["root_run_id"],
         facts={"continues": brief(whole)},
     )
-
-
-async def _check_attachments(tx: Tx, caller: Caller, wanted: tuple[UUID, ...]) -> None:
-    if not wanted:
-        return
-    usable = await usable_artifacts(tx, caller.user_id, wanted)
-    for place, artifact in enumerate(wanted):
-        if artifact not in usable:
-            raise Invalid(f"/input/attachments/{place}", "there is no such artifact", "unknown_artifact")
-        if why := usable[artifact]:
-            raise Invalid(f"/input/attachments/{place}", f"this artifact is {why}", "artifact_unusable")
 
 
 def _check_available(request: RunRequest) -> None:
