@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from fencepost_documents import child
 from fencepost_documents.errors import DocumentRefused
 from fencepost_documents.limits import DEFAULT, MIB
 from fencepost_documents.read import ask_child, read_document, read_document_async
@@ -137,6 +138,13 @@ def test_a_document_too_long_is_read_up_to_its_limit_and_says_so() -> None:
     read = read_document(packages.many_rows(100), "a.xlsx", limits=replace(DEFAULT, units_max=20))
     assert len(read.units) == 20
     assert [problem.code for problem in read.problems] == ["truncated"]
+
+
+@pytest.mark.parametrize(("name", "kind"), [("a.csv", "csv"), ("a.md", "markdown"), ("a.txt", "text")])
+def test_a_text_with_too_many_units_has_its_kind_too(name: str, kind: str) -> None:
+    said = child.read(b"a,b\n\n" * 30, name, replace(DEFAULT, units_max=5))
+    assert (said["kind"], len(said["units"])) == (kind, 5)
+    assert [problem["code"] for problem in said["problems"]] == ["truncated"]
 
 
 async def test_a_child_that_dies_is_a_refusal_with_its_last_words(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import mimetypes
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from fencepost_documents.draft import Draft, Full
@@ -27,9 +28,12 @@ def read(data: bytes, name: str, limits: Limits) -> dict[str, Any]:
 
     draft = Draft(limits)
     kind = sniff.sniff(data)
-    reader = _plain if kind == "plain" else _READERS[kind]
+    if kind == "plain":
+        kind, reader = _plain(data, name)  # before reading: a text that is cut has its kind too
+    else:
+        reader = partial(_READERS[kind], data, name)
     with contextlib.suppress(Full):  # said in the draft
-        kind = reader(data, name, draft) or kind
+        reader(draft)
     claimed = sniff.kind_of_name(name)
     if claimed and claimed != kind and not (claimed in ("text", "markdown") and kind in ("csv", "text")):
         draft.problem("name_differs", None, f"{name} is {kind}")
@@ -73,8 +77,8 @@ def _checked(data: bytes, draft: Draft) -> None:
     package.say_what_is_ignored(data, draft)
 
 
-def _plain(data: bytes, name: str, draft: Draft) -> str:
-    """Between kinds of text the name decides, where the content allows it."""
+def _plain(data: bytes, name: str) -> tuple[str, Callable[[Draft], None]]:
+    """The kind and its reader; between kinds of text the name decides, where the content allows it."""
     from fencepost_documents import encoding, sniff
     from fencepost_documents.readers import delimited, markdown, text
 
@@ -84,13 +88,10 @@ def _plain(data: bytes, name: str, draft: Draft) -> str:
     claimed = sniff.kind_of_name(name)
     delimiter = None if claimed == "markdown" else delimited.looks_delimited(decoded, named=claimed == "csv")
     if delimiter:
-        delimited.read(decoded, draft, delimiter)
-        return "csv"
+        return "csv", partial(delimited.read, decoded, delimiter=delimiter)
     if claimed == "markdown" or sniff.looks_like_markdown(decoded):
-        markdown.read(decoded, draft)
-        return "markdown"
-    text.read(decoded, draft)
-    return "text"
+        return "markdown", partial(markdown.read, decoded)
+    return "text", partial(text.read, decoded)
 
 
 _READERS: dict[str, Callable[[bytes, str, Draft], None]] = {
