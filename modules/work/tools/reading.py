@@ -15,6 +15,7 @@ from fencepost import ToolContext, ToolRefused, tool
 from fencepost_documents.answers import answer
 from fencepost_documents.errors import DocumentRefused
 from fencepost_documents.fields import field_name
+from fencepost_documents.gates.presentation_words import fitting_languages
 from fencepost_documents.ir import Coverage, RecordSet, SourceDocument
 from fencepost_documents.overview import asks_overview, overview
 from fencepost_documents.read import read_document_async
@@ -58,7 +59,10 @@ class ExtractDocument:
         return {
             "text": "\n".join(lines),
             "documents": [
-                *(_shown(each, len(found.records)) for each, (_, found) in zip(read, sets, strict=True)),
+                *(
+                    _shown(each, len(found.records)) | {"languages": fitting_languages(found)}
+                    for each, (_, found) in zip(read, sets, strict=True)
+                ),
                 *_shown_refused(refused, ctx.locale),
             ],
             "fields": list(kept.fields),

@@ -115,3 +115,30 @@ def test_without_a_source_no_file_is_made_up(locale: str, says: str) -> None:
     )
     [said] = from_sources(context, (ToolSpec("work.create_presentation", "", {}),))
     assert said.name == RESPOND and says in said.arguments["text"]
+
+
+@pytest.mark.parametrize(
+    ("fitting", "asked", "is_chinese", "language"),
+    [
+        ([["zh"], ["zh", "en"]], None, False, "zh"),
+        ([["en"], ["zh", "en"]], None, True, "en"),
+        ([["zh", "en"], ["zh", "en"]], None, False, "en"),
+        ([["zh"], ["en"]], None, True, "zh"),
+        ([["zh"], ["zh"]], "en", False, "en"),
+    ],
+)
+def test_a_file_nobody_asked_a_language_of_has_the_one_its_sources_can_stand_in(
+    fitting: list[list[str]], asked: str | None, is_chinese: bool, language: str
+) -> None:
+    result = reading({A: 1, B: 1})
+    for document, languages in zip(result["documents"], fitting, strict=True):
+        document["languages"] = languages
+    contract = TaskContract(file_kinds=("pptx",), attachments=(A, B), language=asked)
+    task = {
+        "contract": contract.to_json(),
+        "branch": {"index": 0, "of": 1},
+        "records": result["records"],
+        "results": [{"result": result}],
+    }
+    made = file_arguments("work.create_presentation", task, is_chinese=is_chinese)
+    assert made["language"] == language

@@ -21,6 +21,7 @@ class NoProfile(LookupError):
     def __init__(self) -> None:
         super().__init__(
             "no Fencepost is known here: start `fencepost up`, or set FENCEPOST_URL and FENCEPOST_TOKEN"
+            " (or FENCEPOST_DATA_DIR, where `up --data-dir` runs)"
         )
 
 

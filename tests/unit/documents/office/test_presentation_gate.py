@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from fencepost_documents.gates.facts import PresentationFacts
 from fencepost_documents.gates.presentation import GATE, MOST, judge
-from fencepost_documents.gates.presentation_words import untranslated
-from fencepost_documents.ir import RecordSet
+from fencepost_documents.gates.presentation_words import fitting_languages, untranslated
+from fencepost_documents.ir import Coverage, Record, RecordSet
 from fencepost_documents.office.from_records import outline_from_records
 from fencepost_documents.office.outline import arguments_of
 from fencepost_documents.office.wording import cell_text
@@ -193,3 +193,19 @@ def test_a_record_as_a_cell_keeps_its_words_but_for_weekdays_and_empty_marks(
     value: str, zh: str, en: str
 ) -> None:
     assert (cell_text(value, "zh"), cell_text(value, "en")) == (zh, en)
+
+
+@pytest.mark.parametrize(
+    ("value", "languages"),
+    [
+        ("上海", ["zh"]),
+        ("Berlin", ["zh", "en"]),
+        ("Fri. 14:00", ["zh", "en"]),
+        ("the quick brown fox jumps", ["en"]),
+        ("the quick brown fox 上海 jumps over all", []),
+    ],
+)
+def test_records_stand_untranslated_in_some_languages_only(value: str, languages: list[str]) -> None:
+    one = Record(source_locator="line2", artifact_id="a", fields={"name": value})
+    whole = Coverage(units_total=1, units_used=1, ratio=1.0)
+    assert fitting_languages(RecordSet(records=(one,), coverage=whole)) == languages

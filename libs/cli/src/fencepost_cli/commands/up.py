@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shlex
 import signal
 import time
 from pathlib import Path
@@ -97,5 +98,7 @@ def _greet(mesh: Embedded, seconds: float) -> None:
     typer.echo(f"  data   {mesh.data_dir}")
     typer.echo(f"  logs   {mesh.logs}")
     called = os.environ.get("FENCEPOST_CALLED", "fencepost")  # as the launcher of a clone was called
+    if mesh.data_dir != default_data_dir():  # other terminals look there otherwise
+        typer.echo(f"In other terminals first:  export FENCEPOST_DATA_DIR={shlex.quote(str(mesh.data_dir))}")
     typer.echo(f'In another terminal:  {called} run "remind me at 9 tomorrow to send the report"')
     typer.echo("Ctrl-C stops it; what it did is kept.")

@@ -8,9 +8,10 @@ from typing import Final
 
 from fencepost_domain.gates import Violation
 
+from fencepost_documents.ir import RecordSet
 from fencepost_documents.office.clean import clean_line, squeeze
 from fencepost_documents.office.outline import Language, Outline
-from fencepost_documents.office.wording import ENGLISH_DAY
+from fencepost_documents.office.wording import ENGLISH_DAY, cell_text
 
 from .facts import PresentationFacts
 
@@ -100,6 +101,17 @@ def shown_texts(outline: Outline) -> Iterator[tuple[str, str]]:
             yield from (
                 (f"{here}/chart/series/{at}/name", one.name) for at, one in enumerate(slide.chart.series)
             )
+
+
+def fitting_languages(records: RecordSet) -> list[Language]:
+    """The languages in which slides can show all of these values; none where they mix."""
+    values = [value for record in records.records for value in record.fields.values()]
+    both: tuple[Language, ...] = ("zh", "en")
+    return [
+        language
+        for language in both
+        if not any(untranslated(clean_line(cell_text(value, language)), language) for value in values)
+    ]
 
 
 def untranslated(line: str, language: Language) -> str:

@@ -27,8 +27,8 @@ _NOTHING: Final = Coverage(units_total=0, units_used=0, ratio=1.0, left_out=())
 def file_arguments(tool: str, task: Mapping[str, Any], *, is_chinese: bool) -> dict[str, Any]:
     """Arguments of a `work.create_*` tool for this batch."""
     contract = TaskContract.from_json(task["contract"])
-    language = _language(contract, is_chinese=is_chinese)
     documents = _documents(task)
+    language = _language(contract, documents, is_chinese=is_chinese)
     names = {str(one["artifact_id"]): str(one.get("name", "")) for one in documents}
     found = _records(task)
     if task["branch"]["of"] > 1:
@@ -44,10 +44,21 @@ def file_arguments(tool: str, task: Mapping[str, Any], *, is_chinese: bool) -> d
     return _plain(made)
 
 
-def _language(contract: TaskContract, *, is_chinese: bool) -> Language:
+def _language(
+    contract: TaskContract, documents: Sequence[Mapping[str, Any]], *, is_chinese: bool
+) -> Language:
+    """What was asked for; else that of the request, unless the sources can stand in the other one only.
+
+    By the documents, not by the records at hand: every batch of a file has to come to the same.
+    """
     if contract.language:
         return "zh" if contract.language.lower().startswith("zh") else "en"
-    return "zh" if is_chinese else "en"
+    wished: Language = "zh" if is_chinese else "en"
+    other: Language = "en" if is_chinese else "zh"
+    fitting = [one["languages"] for one in documents if one.get("records") and "languages" in one]
+    if any(wished not in one for one in fitting) and all(other in one for one in fitting):
+        return other
+    return wished
 
 
 def _documents(task: Mapping[str, Any]) -> list[Mapping[str, Any]]:
