@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 from dataclasses import dataclass
 from typing import Any
@@ -90,14 +91,14 @@ async def test_a_deck_of_all_rows_is_made_checked_and_the_same_twice(caller: Cal
     wanted += [f"活动{n + 1}" for n in range(SHEET_ROWS)]
     assert [row[0] for row in first.rows] == wanted, "every record once, in source order"
     assert all(all(cell.strip() for cell in row[:3]) for row in first.rows)
+    its_plan_its_contract_and_its_gates_are_seen(first.run)
+    await a_question_that_follows_means_the_same_files(caller, first.run)
 
     second = await asked(caller)
     assert second.slides == first.slides
 
 
-async def test_the_plan_the_contract_and_the_gates_are_in_the_runs_view(caller: Caller) -> None:
-    run = (await asked(caller)).run
-
+def its_plan_its_contract_and_its_gates_are_seen(run: dict[str, Any]) -> None:
     assert [step["status"] for step in run["plan"]["steps"]] == ["done", "done"]
     assert run["task_contract"]["file_kinds"] == ["pptx"]
     assert {report["gate"] for report in run["quality_reports"]} >= {
@@ -105,6 +106,12 @@ async def test_the_plan_the_contract_and_the_gates_are_in_the_runs_view(caller: 
         "artifact-quality-v1",
     }
     assert all(report["passed"] for report in run["quality_reports"])
+
+
+async def a_question_that_follows_means_the_same_files(caller: Caller, run: dict[str, Any]) -> None:
+    done = await asyncio.to_thread(caller.cli_json, "run", "--after", run["id"], "活动7在哪里举办？")
+    assert (done["module"], done["conversation_id"]) == ("work", run["conversation_id"])
+    assert "7号楼" in done["output"]["text"]
 
 
 async def test_a_mail_is_drafted_from_the_users_words_and_nothing_is_sent(caller: Caller) -> None:

@@ -34,6 +34,10 @@ def run(
         int | None, typer.Option(help="Seconds; time spent asking you doesn't count.")
     ] = None,
     attach: Annotated[list[Path] | None, typer.Option(help="A file to work from; may be repeated.")] = None,
+    after: Annotated[
+        str | None,
+        typer.Option(metavar="RUN", help="Goes on in this run's conversation; @last is the newest."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Start a run; at a terminal, watch it and be asked."""
@@ -44,6 +48,7 @@ def run(
             idempotency_key=key,
             attachments=upload_all(client, attach or [], key) or None,
             module=module,
+            conversation_id=client.runs.get(run_id(client, after))["conversation_id"] if after else None,
             zone=zone or local_zone(),
             locale=locale,
             deadline_seconds=deadline,
