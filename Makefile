@@ -14,7 +14,7 @@ STAMP := $(VENV)/.installed
 PYTEST := $(RUN)/pytest $(PYTEST_ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo up test test-faults test-upgrade chaos lint format bench bench-peers evals chart lock clean
+.PHONY: help install demo up test test-model test-faults test-upgrade chaos lint format bench bench-peers evals chart lock clean
 
 help: ## list what can be done
 	@echo "make TARGET, one of:"
@@ -40,8 +40,11 @@ demo: $(STAMP) ## the main job end to end, through crashes, on its own data (KAF
 up: $(STAMP) ## the whole mesh on this machine, until Ctrl-C
 	@./fencepost up $(if $(KAFKA),--kafka)
 
-test: $(STAMP) ## every test but the slow matrix, chaos and soak
-	$(PYTEST) -m "not faults and not chaos" -n auto --maxprocesses=4 --dist loadfile
+test: $(STAMP) ## every test but the protocol's models, the slow matrix and chaos
+	$(PYTEST) -m "not faults and not chaos and not model" -n auto --maxprocesses=4 --dist loadfile
+
+test-model: $(STAMP) ## the protocol's models: every order there is in Promela, many histories on the real store
+	$(PYTEST) -m model -n auto --maxprocesses=4 --dist load
 
 test-faults: $(STAMP) ## the fault matrix: every failpoint, every process, killed and stopped
 	$(PYTEST) -m faults --timeout=600 --tb=native

@@ -15,6 +15,8 @@ from typing import Final
 
 import pytest
 
+pytestmark = pytest.mark.model
+
 HERE: Final = Path(__file__).parent
 MEGABYTES: Final = 2000  # over the largest search by far
 DEPTH: Final = 10_000

@@ -29,6 +29,7 @@ from tests.mutants.mutants import MUTANTS
 from tests.mutants.mutate import Mutant
 from tests.support.postgres import Cluster, Database
 
+pytestmark = pytest.mark.model
 RANDOM = os.environ.get("FENCEPOST_MODEL_RANDOM") == "1"
 SECONDS = float(os.environ.get("FENCEPOST_MODEL_SECONDS", "40"))
 FIRST_SEED = int(os.environ.get("FENCEPOST_MODEL_SEED", secrets.randbelow(1 << 32) if RANDOM else 0))
