@@ -54,13 +54,16 @@ HOMES: Final[Mapping[str, str]] = {
     "document.ask": "work",
 }
 _CAN: Final = {
-    "zh": "我是离线模型，只按规则工作：可以设提醒、记账、查账、安排今天。例如“明早九点提醒我交周报”。",
-    "en": "I am the offline model and work by rules alone: I can set reminders, keep a ledger, sum it up and"
-    " plan your day. For example: “remind me tomorrow at 9 to send the report”.",
+    "zh": "我是离线模型，只按规则工作：可以设提醒、记账、查账、安排今天，也可以回答附件里的问题、"
+    "把附件做成PPT、文档或表格。例如“明早九点提醒我交周报”。",
+    "en": "I am the offline model and work by rules alone: I can set reminders, keep a ledger, sum it up,"
+    " plan your day, answer questions about attached files and make presentations, documents or"
+    " workbooks of them. For example: “remind me tomorrow at 9 to send the report”.",
 }
 _HELLO: Final = {
-    "zh": "你好！我是离线模型，可以帮你设提醒、记账、安排今天。",
-    "en": "Hello! I am the offline model. I can set reminders, keep a ledger and plan your day.",
+    "zh": "你好！我是离线模型，可以帮你设提醒、记账、安排今天，也可以读附件、做PPT。",
+    "en": "Hello! I am the offline model. I can set reminders, keep a ledger, plan your day, and read"
+    " attached files or make office files of them.",
 }
 # Where a reminder's words or repetition are wrong, the tool says it in the user's language.
 _TOLD: Final = ("/match", "/rrule")
