@@ -297,7 +297,9 @@ FILES: Final = [name for name in FAILPOINTS if name.startswith("gateway.artifact
 UNDOING: Final = [
     name for name in FAILPOINTS if name.startswith(("api.compensate.", "reconciler.undo_effects."))
 ]
-ELSEWHERE: Final = frozenset({*OUTSIDE, *TASKS, *FILES, *UNDOING})
+# Of shortening a history: in tests/services/worker/test_compaction.py, on a scripted model's log.
+COMPACTING: Final = [name for name in FAILPOINTS if name.startswith("worker.compaction.")]
+ELSEWHERE: Final = frozenset({*OUTSIDE, *TASKS, *FILES, *UNDOING, *COMPACTING})
 
 
 def scene_of(point: str) -> Scene:

@@ -131,6 +131,11 @@ PLANTS: Mapping[str, Sequence[str]] = {
         "INSERT INTO agent.chain_anchors (run_id, seq, tenant_id, hash, key_id, signature)"
         " SELECT run_id, seq, tenant_id, '\\x00', 'k', '' FROM agent.run_events WHERE run_id = %(queued)s"
     ],
+    "i30_committed_is_what_was_checked": [
+        "INSERT INTO agent.compactions (id, tenant_id, conversation_id, run_id, before_seq, from_seq,"
+        " upto_seq, candidate_seq, committed_seq, source_hash, summary_hash) SELECT gen_random_uuid(),"
+        " tenant_id, conversation_id, id, 9, 1, 1, 1, 2, 'h', 'h' FROM agent.runs WHERE id = %(succeeded)s"
+    ],
     "i21_one_final_message": [
         "DELETE FROM agent.messages WHERE run_id = %(succeeded)s AND author = 'assistant'"
     ],

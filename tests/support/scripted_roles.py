@@ -15,7 +15,13 @@ from typing import Any
 from tests.support.scripted_model import Chunks, text_answer, tool_answer
 
 Arguments = dict[str, Any] | str | Callable[[dict[str, Any]], "dict[str, Any] | str"]
-ROLES = {"plan": "planner", "compose": "composer", "assess": "assessor", "repair": "repairer"}
+ROLES = {
+    "plan": "planner",
+    "compose": "composer",
+    "assess": "assessor",
+    "repair": "repairer",
+    "compact": "compactor",
+}
 
 DONE: dict[str, Any] = {"verdict": "completed", "reasons": [{"text": "it is all there"}]}
 
@@ -31,6 +37,7 @@ class ScriptedRoles:
     assessor: list[Arguments] = field(default_factory=lambda: [DONE])
     repairer: list[Arguments] = field(default_factory=list)
     responder: list[Arguments] = field(default_factory=list)
+    compactor: list[Arguments] = field(default_factory=list)
     asked: Counter[str] = field(default_factory=Counter)
 
     def popleft(self) -> Callable[[dict[str, Any]], Chunks]:

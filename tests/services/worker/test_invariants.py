@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from uuid import UUID, uuid4
 
 import pytest
+from fencepost_worker import prompts
 from fencepost_worker.history import as_messages
 from fencepost_worker.models.pairing import NOT_EXECUTED, OUTCOME_UNKNOWN, is_paired, paired
 from fencepost_worker.models.port import Call, Message
@@ -73,6 +75,29 @@ async def test_i16_a_revoked_or_altered_version_stops_the_run_safely(
     assert await bench.finalization(run_id) == ("blocked", "version_revoked")
     [message] = await bench.final_messages(run_id)
     assert "Nothing was done." in message
+
+
+async def test_i16_words_that_were_changed_in_place_stop_the_runs_bound_to_them(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.model.answer(tool_answer("life.create_reminder", REMIND))
+    async with bench.working():
+        run_id = await bench.runs.queued("remind me")
+        interrupt = await bench.asked(run_id)
+        [(named,)] = await bench.runs.fetch(
+            "SELECT m.body::jsonb -> 'prompts' FROM agent.manifests m JOIN agent.runs r"
+            " ON r.manifest_fp = m.fingerprint WHERE r.id = %s",
+            run_id,
+        )
+        assert named == prompts.references()
+        as_it_was = prompts.read_prompt
+        changed = replace(as_it_was("planner-v1"), fingerprint="0" * 64)
+        monkeypatch.setattr(
+            prompts, "read_prompt", lambda name: changed if name == "planner-v1" else as_it_was(name)
+        )
+        await bench.resolve(run_id, interrupt["id"], {"decision": "approve"})
+        assert await bench.ended(run_id) == "blocked"
+    assert await bench.finalization(run_id) == ("blocked", "version_revoked")
 
 
 async def test_i17_a_waiting_run_that_is_replayed_asks_the_same_question(bench: Bench) -> None:

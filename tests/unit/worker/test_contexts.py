@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from fencepost_contracts.graphs import Manifest, RoleModel
 from fencepost_domain.errors import NotFound, Tampered
 from fencepost_domain.gates import Violation, verdict
 from fencepost_worker.contexts import roles
@@ -15,7 +16,7 @@ from fencepost_worker.contexts.built import RoleContext
 from fencepost_worker.contexts.fencing import as_data, fenced, nonce_of, plain_name
 from fencepost_worker.models.control import RESPOND
 from fencepost_worker.models.port import ModelContext, ToolSpec
-from fencepost_worker.prompts import PRESENT, prompt_of, read_prompt, references
+from fencepost_worker.prompts import PRESENT, bound, prompt_of, read_prompt, references
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -152,6 +153,36 @@ def test_every_file_name_is_one_line() -> None:
 def test_the_nonce_is_the_same_again_and_another_elsewhere() -> None:
     assert nonce_of("r1", "planner:0") == nonce_of("r1", "planner:0")
     assert len({nonce_of(run, place) for run in ("r1", "r2") for place in ("a", "b")}) == 4
+
+
+def test_a_manifest_is_another_one_when_the_words_of_a_prompt_are() -> None:
+    model = RoleModel(provider="offline", model="m")
+    named = references()
+    before = Manifest(version="1", roles={"module": model}, prompts=named)
+    changed = Manifest(version="1", roles={"module": model}, prompts={**named, "planner": "planner-v1@00"})
+    assert before.fingerprint() != changed.fingerprint()
+    assert bound(before, "planner") == read_prompt("planner-v1")
+    with pytest.raises(Tampered):
+        bound(changed, "planner")
+    with pytest.raises(Tampered):
+        roles.repairer(
+            tool=TOOL,
+            arguments={},
+            violations=(),
+            language="zh",
+            nonce=NONCE,
+            manifest=changed.model_copy(update={"prompts": {"repairer": "repairer-v1@00"}}),
+        )
+
+
+def test_a_manifest_of_a_release_before_prompts_keeps_its_fingerprint() -> None:
+    old = (
+        '{"roles":{"module":{"calls":64,"endpoint":null,"model":"m","output_tokens":2048,'
+        '"provider":"offline"}},"version":"1"}'
+    )
+    manifest = Manifest.model_validate_json(old)
+    assert manifest.body() == old
+    assert bound(manifest, "planner") == read_prompt(PRESENT["planner"])
 
 
 def test_a_prompt_is_used_as_the_manifest_names_it() -> None:

@@ -19,7 +19,7 @@ Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 Port = Literal["model", "gateway", "person", "history", "state", "log"]
 
 
-RoleName = Literal["module", "planner", "composer", "assessor", "repairer", "responder"]
+RoleName = Literal["module", "planner", "composer", "assessor", "repairer", "responder", "compactor"]
 
 
 class Frozen(BaseModel):
@@ -117,30 +117,48 @@ class BroughtGraph(Definition):
 
 
 class RoleModel(Frozen):
-    """Which model serves a role. provider `offline` needs no endpoint; `endpoint` never holds credentials."""
+    """Which model serves a role. provider `offline` needs no endpoint; `endpoint` never holds credentials.
+
+    history_tokens: how much of a request the conversation may take, before its older part is shortened.
+    """
 
     provider: Literal["offline", "openai_compatible"]
     model: str
     endpoint: str | None = None
     calls: int = 64
     output_tokens: int = 2048
+    history_tokens: int | None = None
 
 
 class Manifest(Frozen):
-    """The models a run may call, by role, without secrets."""
+    """The models a run may call, by role, without secrets; and the words each role is asked with.
+
+    prompts: role -> `planner-v1@` and the hash of its words. None: of a release that didn't name them.
+    """
 
     version: str
     roles: Mapping[RoleName, RoleModel]
+    prompts: Mapping[RoleName, str] | None = None
 
     def of(self, role: str) -> RoleModel:
         """The role's own model, else the module's: a manifest names what differs."""
         return self.roles.get(role) or self.roles["module"]  # type: ignore[call-overload]
 
     def fingerprint(self) -> str:
-        return canonical.digest(self.model_dump(mode="json"))
+        return canonical.digest(self._said())
 
     def body(self) -> str:
-        return canonical.dumps(self.model_dump(mode="json")).decode()
+        return canonical.dumps(self._said()).decode()
+
+    def _said(self) -> dict[str, Any]:
+        """As it was before the younger members, where they say nothing: a fingerprint is for ever."""
+        said = self.model_dump(mode="json")
+        if self.prompts is None:
+            said.pop("prompts")
+        for role in said["roles"].values():
+            if role["history_tokens"] is None:
+                role.pop("history_tokens")
+        return said
 
 
 CORE: Final = GraphDefinition(

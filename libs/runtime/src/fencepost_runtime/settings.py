@@ -179,6 +179,9 @@ class WorkerSettings(LeaseSettings, WakeSettings, ArtifactSettings):
     model_key: SecretStr | None = None
     model_key_from: str | None = None  # a reference in place of the key: `file:`, `vault:`; read at each call
     model_timeout_seconds: float = 120.0
+    model_history_tokens: int | None = Field(
+        default=None, ge=200
+    )  # of a request for the conversation: too much for the model's window, and it refuses; absent: 12,000
     model_prices_file: Path | None = (
         None  # absent: every model but the offline one has the shipped worst price
     )

@@ -67,6 +67,7 @@ SQL_CHECKS: Final[Mapping[str, str]] = MappingProxyType(
         "i11_state_change_has_its_event": "I11",
         "i20_erased_is_no_loss": "I20",
         "i29_versions_have_one_owner": "I29",
+        "i30_committed_is_what_was_checked": "I30",
         "conversation_holder_is_at_work": "I08",
         "conversation_is_in_order": "I21",
     }

@@ -173,12 +173,5 @@ def _told(call: NewCall, attempt: int, outcome: Outcome, *, late: bool) -> dict[
     }
 
 
-async def turns_before(tx: Tx, run: Run, limit: int) -> Sequence[RowMapping]:
-    """Messages of the conversation before this run's own."""
-    return await tx.rows(
-        "conversation_turns", conversation_id=run.conversation_id, run_id=run.id, limit=limit
-    )
-
-
 async def actions_of(tx: Tx, run_ids: Sequence[UUID]) -> Sequence[RowMapping]:
     return await tx.rows("conversation_actions", run_ids=list(run_ids)) if run_ids else ()

@@ -11,7 +11,7 @@ from typing import Final
 from fencepost_contracts.graphs import BroughtGraph, Definition, Manifest
 from fencepost_contracts.loader import read_catalog
 from fencepost_contracts.tools import Catalog
-from fencepost_domain.errors import Tampered
+from fencepost_domain.errors import NotFound, Tampered
 from fencepost_domain.ports import Clock
 from fencepost_domain.vocabulary import Reason
 from fencepost_runtime.failpoints import ahit
@@ -22,11 +22,13 @@ from fencepost_store.claims import Claim
 from fencepost_store.transaction import Store, Tx
 
 from fencepost_worker.engine.port import Broken, Deferred
+from fencepost_worker.prompts import prompt_of
 
 CATALOGS_FOR_SECONDS: Final = 1.0  # what is published now is asked for at most this often
 NOT_PUBLISHED_SECONDS: Final = (
     1.0  # the gateway publishes at its start; a run waits without losing an attempt
 )
+PROMPT_SECONDS: Final = 5.0  # a rollout that brings the words to this worker, or the run to another
 
 log = get_logger(__name__)
 
@@ -123,9 +125,11 @@ class Binder:
 
     def _checked(
         self, versions: Versions, stored: Mapping[str, Stored], published: Mapping[str, str]
-    ) -> Bound | Broken:
+    ) -> Bound | Broken | Deferred:
         try:
             return self._take_up(versions, stored, tuple(sorted({*published, *self.served})))
+        except NotFound as error:  # words of a newer release, which another worker has
+            return Deferred("prompt_not_served", str(error), PROMPT_SECONDS, counts=False)
         except Tampered as error:
             log.error("binding.refused", thing=error.thing, fingerprint=error.fingerprint)
             return Broken(Reason.VERSION_REVOKED, f"{error.thing}_tampered", str(error))
@@ -143,6 +147,8 @@ class Binder:
                     Reason.VERSION_REVOKED, f"{kind}_revoked", f"the {kind} this run is bound to was revoked"
                 )
         manifest, catalog = _parsed(stored["graph"], stored["manifest"], versions.catalog, stored["catalog"])
+        for reference in (manifest.prompts or {}).values():
+            prompt_of(reference)
         return Bound(self.definitions[versions.graph], manifest, catalog, modules)
 
     async def _published(self) -> Mapping[str, str]:

@@ -1,34 +1,91 @@
 """What was said in a conversation before this run, for the model: turns, calls, and what became of each.
 
 Calls come from the actions and effects of earlier runs, not from transcripts, so that each has exactly one
-answer: its result, `not_executed`, or `outcome_unknown` when its effect had started (case LG-4).
+answer: its result, `not_executed`, or `outcome_unknown` when its effect had started (case LG-4). A history
+goes in whole as long as it fits its role's share of tokens; beyond that a committed compaction stands for its
+older turns (`compacting`), and what still doesn't fit is left out, the oldest first.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
 from fencepost_domain.run import Run
-from fencepost_store.model_calls import actions_of, turns_before
+from fencepost_store.compactions import Compacted, newest_compaction, turns_after
+from fencepost_store.model_calls import actions_of
 from fencepost_store.transaction import Store
 
+from fencepost_worker.contexts.fencing import fenced, nonce_of, rules
+from fencepost_worker.models.meter import tokens_of
 from fencepost_worker.models.pairing import paired, result_text
 from fencepost_worker.models.port import Call, Message
 
-MOST_TURNS: Final = 20
-MOST_CHARACTERS: Final = 24_000  # of all turns together; older ones are left out first
+MOST_TURNS: Final = 400  # read at once, behind what is compacted; a summary is made long before
+MOST_CHARACTERS: Final = 24_000  # of the facts that a handed-over run leaves behind
+SHARE: Final = 12_000  # tokens of a request that a history may take where the manifest names none
+
+Row = Mapping[str, Any]
 
 
-async def history(store: Store, run: Run) -> tuple[Message, ...]:
-    """Earlier turns, oldest first, paired."""
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A conversation up to a run's own words: `compacted` stands for what was before `turns`.
+
+    turns: {seq, run_id, author, text, created_at}, oldest first. actions: of their runs. run_id: whose past.
+    """
+
+    run_id: UUID
+    turns: tuple[Row, ...]
+    actions: tuple[Row, ...]
+    compacted: Compacted | None = None
+
+    @property
+    def tokens(self) -> int:
+        """An upper estimate of all of it."""
+        return sum(map(cost, self.whole()))
+
+    @property
+    def summary_tokens(self) -> int:
+        return sum(map(cost, self._summary()))
+
+    def whole(self) -> list[Message]:
+        return [*self._summary(), *as_messages(self.turns, self.actions)]
+
+    def messages(self, share: int) -> tuple[Message, ...]:
+        """For a model: the summary, then the turns that fit with it in `share` tokens, the newest ones."""
+        turns = as_messages(self.turns, self.actions)
+        return (*self._summary(), *_shortened(turns, share - self.summary_tokens))
+
+    def _summary(self) -> list[Message]:
+        if self.compacted is None:
+            return []
+        nonce = nonce_of(self.run_id, "history")
+        told = {name: getattr(self.compacted, name) for name in ("summary", "open_tasks", "done")}
+        words = fenced(nonce, "earlier", [told])
+        return [Message("user", f"{EARLIER} {rules(nonce)}\n{words}")]
+
+
+EARLIER: Final = "What was said earlier in this conversation, shortened; the turns that follow are whole."
+
+
+async def read_past(store: Store, run: Run) -> Past:
+    """What was said before this run's words. An uncommitted summary is never in it (I30)."""
     async with store.transaction() as tx:
-        turns = await turns_before(tx, run, MOST_TURNS)
+        compacted = await newest_compaction(tx, run)
+        turns = await turns_after(tx, run, compacted.upto_seq if compacted else 0, MOST_TURNS)
         run_ids = list(dict.fromkeys(turn["run_id"] for turn in turns if turn["run_id"] is not None))
         actions = await actions_of(tx, run_ids)
-    return as_messages([dict(turn) for turn in turns], [dict(action) for action in actions])
+    return Past(run.id, tuple(map(dict, turns)), tuple(map(dict, actions)), compacted)
+
+
+def cost(message: Message) -> int:
+    """Tokens of a message with its calls, on the high side."""
+    calls = sum(tokens_of(json.dumps(dict(c.arguments), ensure_ascii=False)) + 8 for c in message.calls)
+    return tokens_of(message.text) + calls + 4
 
 
 def handed_over(brief: Mapping[str, Any]) -> Message:
@@ -58,7 +115,7 @@ def as_messages(
         messages.append(Message("user" if turn["author"] == "user" else "assistant", turn["text"]))
         if turn["author"] == "user" and turn["run_id"] in by_run:
             messages += _calls(by_run.pop(turn["run_id"]))
-    return paired(_shortened(messages))
+    return paired(messages)
 
 
 def _calls(actions: Sequence[Mapping[str, Any]]) -> list[Message]:
@@ -77,12 +134,13 @@ def _outcome(action: Mapping[str, Any]) -> Any:
     return action["result"] if action["result"] is not None else action["error"]
 
 
-def _shortened(messages: Sequence[Message]) -> list[Message]:
+def _shortened(messages: Sequence[Message], share: int) -> tuple[Message, ...]:
+    """The newest messages that fit, never less than the last one; paired anew where a call was cut off."""
     kept: list[Message] = []
-    left = MOST_CHARACTERS
+    left = share
     for message in reversed(messages):
-        left -= len(message.text)
+        left -= cost(message)
         if left < 0 and kept:
             break
         kept.append(message)
-    return kept[::-1]
+    return paired(kept[::-1])

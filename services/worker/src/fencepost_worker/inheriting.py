@@ -37,7 +37,7 @@ from fencepost_store.storable import loggable
 
 from fencepost_worker.engine.port import Diverged, What, id_of
 from fencepost_worker.flow.step import Question
-from fencepost_worker.history import history
+from fencepost_worker.history import SHARE, read_past
 from fencepost_worker.models.ledger import request_hash
 from fencepost_worker.models.port import Answer, Message, Model, ModelContext, ToolSpec
 from fencepost_worker.ports import RunPorts
@@ -121,13 +121,15 @@ class InheritingPorts:
         return await self.live.ask_model(key, context, messages, tools, message_id, role)
 
     async def history(self) -> tuple[Message, ...]:
-        """As the origin read it: before its words, in its conversation."""
+        """As the origin read it: before its words, in its conversation, with what was committed until then;
+        nothing is shortened anew."""
         run = replace(
             self.live.held.claim.run,
             id=self.inherited.history_of,
             conversation_id=self.inherited.conversation_id,
         )
-        return await history(self.live.store, run)
+        share = self.live.manifest.of("module").history_tokens or SHARE
+        return (await read_past(self.live.store, run)).messages(share)
 
     async def conversation_state(self, *, acted: bool) -> Mapping[str, Any]:
         """As it was when the origin began; a fork that goes on for real reads today's."""

@@ -25,11 +25,12 @@ from fencepost_store.state import present_state
 from fencepost_store.storable import loggable
 from fencepost_store.transaction import Store
 
+from fencepost_worker.compacting import compacted
 from fencepost_worker.deltas import DeltaSender
 from fencepost_worker.engine.port import PauseAsked, What, id_of
 from fencepost_worker.flow.step import Question
 from fencepost_worker.gateway_client import RunGateway
-from fencepost_worker.history import handed_over, history
+from fencepost_worker.history import SHARE, handed_over, read_past
 from fencepost_worker.holding import Held
 from fencepost_worker.models.ledger import ModelLedger
 from fencepost_worker.models.port import (
@@ -138,12 +139,15 @@ class RunPorts:
         )
 
     async def history(self) -> tuple[Message, ...]:
-        """What was said before; not looked for where only the request itself was said."""
+        """What was said before, its older part shortened once it is over the role's share; not looked for
+        where only the request itself was said."""
         brief = self.held.claim.input.get("continues")
         before = (handed_over(brief),) if isinstance(brief, Mapping) else ()
         if self.held.claim.said <= 1:
             return before
-        return (*before, *await history(self.store, self.held.claim.run))
+        share = self.manifest.of(ROLE).history_tokens or SHARE
+        past = await read_past(self.store, self.held.claim.run)
+        return (*before, *(await compacted(self, past, share)).messages(share))
 
     async def conversation_state(self, *, acted: bool) -> Mapping[str, Any]:
         """Not looked for where only the request was said: the first run's calls write the first state."""

@@ -9,6 +9,7 @@ from fencepost_runtime.secret_sources import make_secrets
 from fencepost_runtime.settings import WorkerSettings
 from fencepost_runtime.system import SystemClock
 
+from fencepost_worker import prompts
 from fencepost_worker.models.port import Model
 
 MANIFEST_VERSION: Final = "1"
@@ -23,17 +24,25 @@ class Served:
         self._offline: Model | None = None
         self._endpoint: Model | None = None
         self.secrets = make_secrets(settings, SystemClock())
-        self.manifest = Manifest(version=MANIFEST_VERSION, roles={ROLE: self._role()})
+        self.manifest = Manifest(
+            version=MANIFEST_VERSION, roles={ROLE: self._role()}, prompts=prompts.references()
+        )
 
     def _role(self) -> RoleModel:
         url, name = self._settings.model_url, self._settings.model_name
+        share = self._settings.model_history_tokens
         if url is None:
             from fencepost_worker.models.offline import NAME
 
-            return RoleModel(provider="offline", model=NAME)
+            return RoleModel(provider="offline", model=NAME, history_tokens=share)
         from fencepost_worker.models.openai_compatible import public_endpoint
 
-        return RoleModel(provider="openai_compatible", model=name or "default", endpoint=public_endpoint(url))
+        return RoleModel(
+            provider="openai_compatible",
+            model=name or "default",
+            endpoint=public_endpoint(url),
+            history_tokens=share,
+        )
 
     def model_of(self, manifest: Manifest, name: str = ROLE) -> Model | None:
         """The model of a bound manifest's role; None when this worker has no access to it."""

@@ -46,7 +46,8 @@ def summary(events: Iterable[LogEvent]) -> View:
 
 
 def conversation(events: Iterable[LogEvent]) -> View:
-    """What was said, in order: the request, questions with their answers, the final message."""
+    """What was said, in order: the request, questions with their answers, the final message; and where what
+    was said before was shortened, with the summary or what was wrong with it."""
     turns: list[dict[str, Any]] = []
     for event in events:
         said = _SAID.get(event.type)
@@ -66,6 +67,14 @@ _SAID: Final[Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
     },
     Ev.INTERRUPT_EXPIRED: lambda p: {"author": "nobody", "kind": p.get("kind"), "resolution": None},
     Ev.MESSAGE_COMPLETED: lambda p: {"author": "assistant", "text": p.get("text")},
+    Ev.COMPACTION_CANDIDATE: lambda p: {
+        "author": "compactor",
+        "kind": "candidate",
+        "text": p.get("summary"),
+        "messages": p.get("source_seqs"),
+        "faults": p.get("faults"),
+    },
+    Ev.COMPACTION_COMMITTED: lambda p: {"author": "compactor", "kind": "committed", "text": None},
     Ev.SIMULATION_ENDED: lambda p: {
         "author": "simulation",
         "outcome": p.get("outcome"),

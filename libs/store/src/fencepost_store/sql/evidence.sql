@@ -67,10 +67,16 @@ SELECT w.place, r.id IS NOT NULL AS has_run, r.event_seq AS head_seq, e.hash, k.
  ORDER BY w.place;
 
 -- made_from --
--- Why: what was inherited from a run is said by those that inherited it, too.
+-- Why: what was inherited from a run is said by those that inherited it, too; so are its words by who shortened them.
 -- Locks: none.  Clock: none.
--- Result: the runs made from this one: retries, forks, simulations.
-SELECT id FROM agent.runs WHERE origin_run_id = :run_id ORDER BY id;
+-- Result: the runs made from this one: retries, forks, simulations; and those whose log holds a summary of it.
+SELECT id FROM agent.runs WHERE origin_run_id = :run_id
+UNION
+SELECT c.run_id
+  FROM agent.messages m
+  JOIN agent.compactions c ON c.conversation_id = m.conversation_id AND m.seq BETWEEN c.from_seq AND c.upto_seq
+ WHERE m.run_id = :run_id
+ ORDER BY id;
 
 -- erased_parts --
 -- Why: what an erasure removed besides payloads.

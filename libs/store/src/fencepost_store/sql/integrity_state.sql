@@ -80,3 +80,41 @@ SELECT 'artifact ' || first_id AS subject,
  WHERE first_id IS NOT NULL
  GROUP BY first_id
 HAVING count(*) <> max(version) OR min(version) <> 1 OR count(DISTINCT (tenant_id, user_id)) <> 1;
+
+-- i30_committed_is_what_was_checked --
+-- Why: I30. A summary that runs may read was a candidate without a fault in its run's own log, committed behind it, for
+--      messages of its conversation; and what the log says was committed is found by those runs.
+-- Locks: none.  Clock: none.
+-- Result: compactions that break it, and committed ones that nobody finds. A pruned log leaves its anchor.
+SELECT 'compaction ' || c.id AS subject,
+       CASE WHEN d.type IS DISTINCT FROM 'compaction.candidate' OR k.type IS DISTINCT FROM 'compaction.committed'
+            THEN 'run ' || c.run_id || ' has no candidate and commit at ' || c.candidate_seq || ' and ' || c.committed_seq
+            WHEN NOT s.whole THEN 'it stands for messages that are not its conversation''s'
+            ELSE 'what was committed is not the candidate that was checked' END AS detail
+  FROM agent.compactions c
+  LEFT JOIN agent.run_events d ON d.run_id = c.run_id AND d.seq = c.candidate_seq
+  LEFT JOIN agent.run_events k ON k.run_id = c.run_id AND k.seq = c.committed_seq
+  LEFT JOIN LATERAL (SELECT convert_from(p.payload, 'UTF8')::jsonb AS said
+                       FROM agent.run_event_payloads p WHERE p.run_id = c.run_id AND p.seq = c.candidate_seq) AS w ON true
+  LEFT JOIN LATERAL (SELECT convert_from(p.payload, 'UTF8')::jsonb AS said
+                       FROM agent.run_event_payloads p WHERE p.run_id = c.run_id AND p.seq = c.committed_seq) AS m ON true
+ CROSS JOIN LATERAL (SELECT count(*) = 2 - (c.from_seq = c.upto_seq)::int AS whole
+                       FROM agent.messages g
+                       JOIN agent.runs r ON r.id = c.run_id AND r.conversation_id = g.conversation_id AND r.tenant_id = g.tenant_id
+                      WHERE g.conversation_id = c.conversation_id AND g.tenant_id = c.tenant_id
+                        AND g.seq IN (c.from_seq, c.upto_seq)) AS s
+ WHERE (d.type IS DISTINCT FROM 'compaction.candidate' OR k.type IS DISTINCT FROM 'compaction.committed' OR NOT s.whole
+        OR w.said IS NOT NULL
+           AND (w.said -> 'faults' <> '[]'
+                OR (w.said ->> 'compaction_id', w.said ->> 'source_hash', w.said ->> 'summary_hash')
+                   IS DISTINCT FROM (c.id::text, c.source_hash, c.summary_hash)
+                OR m.said IS NOT NULL
+                   AND (m.said ->> 'compaction_id', m.said ->> 'source_hash', m.said ->> 'summary_hash')
+                       IS DISTINCT FROM (c.id::text, c.source_hash, c.summary_hash)))
+   AND NOT EXISTS (SELECT FROM agent.chain_anchors a JOIN agent.runs r ON r.id = a.run_id
+                    WHERE a.run_id = c.run_id AND a.seq = r.event_seq AND d.seq IS NULL)
+UNION ALL
+SELECT 'run ' || e.run_id, 'event ' || e.seq || ' says a summary was committed, and nobody finds it'
+  FROM agent.run_events e
+ WHERE e.type = 'compaction.committed'
+   AND NOT EXISTS (SELECT FROM agent.compactions c WHERE c.run_id = e.run_id AND c.committed_seq = e.seq);

@@ -96,11 +96,12 @@ SELECT late FROM settled;
 -- conversation_turns --
 -- Why: what was said before this run in its conversation, oldest first.
 -- Locks: none.  Clock: none.
--- Result: at most `limit` messages, the newest ones.
-SELECT m.run_id, m.author, m.text
-  FROM (SELECT seq, run_id, author, text
+-- Result: at most `limit` messages behind number `after`, the newest ones.
+SELECT m.seq, m.run_id, m.author, m.text, m.created_at
+  FROM (SELECT seq, run_id, author, text, created_at
           FROM agent.messages
          WHERE conversation_id = :conversation_id
+           AND seq > :after
            AND author IN ('user', 'assistant')
            AND run_id IS DISTINCT FROM CAST(:run_id AS uuid)
            AND seq < coalesce((SELECT min(seq) FROM agent.messages WHERE run_id = :run_id), 9223372036854775807)

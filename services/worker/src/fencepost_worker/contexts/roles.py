@@ -1,5 +1,7 @@
 """What each role is told: what it needs and nothing else. Pure: the same inputs are the same messages.
 
+manifest: the run's own, which names the words of each prompt; None is today's.
+
 | role | sees | never sees |
 |---|---|---|
 | planner | contract, tools' names and purposes, sources by name and size | contents of sources, results |
@@ -14,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from fencepost_contracts.graphs import Manifest
 from fencepost_domain.gates import GateResult, Violation
 
 from fencepost_worker.contexts.answers import ASSESS, COMPOSE, PLAN, REPAIR, answer_of
@@ -21,7 +24,7 @@ from fencepost_worker.contexts.built import Part, RoleContext, role_context
 from fencepost_worker.contexts.fencing import as_data, fenced, plain_name, rules
 from fencepost_worker.models.control import RESPOND, control_specs
 from fencepost_worker.models.port import Message, ModelContext, ToolSpec
-from fencepost_worker.prompts import PRESENT, now_of, read_prompt
+from fencepost_worker.prompts import bound, now_of
 
 LONGEST_PURPOSE: Final = 240  # characters of a tool's description in the planner's list
 
@@ -34,11 +37,12 @@ def planner(
     sources: Sequence[Mapping[str, Any]],
     nonce: str,
     before: Sequence[Mapping[str, Any]] = (),
+    manifest: Manifest | None = None,
 ) -> RoleContext:
     """sources: {artifact_id, name, kind, units, problems}; only these members are shown. before: what an
     earlier plan came to, and what was wrong with the last answer.
     """
-    prompt = read_prompt(PRESENT["planner"])
+    prompt = bound(manifest, "planner")
     listed = as_data([{"name": tool.name, "purpose": tool.description[:LONGEST_PURPOSE]} for tool in tools])
     fixed = as_data(contract)
     inventory = fenced(nonce, "sources", [_card(source) for source in sources])
@@ -68,9 +72,10 @@ def composer(
     batch: Sequence[Mapping[str, Any]],
     violations: Sequence[Violation] = (),
     nonce: str,
+    manifest: Manifest | None = None,
 ) -> RoleContext:
     """batch: units {artifact_id, locator, text, ...} in source order. violations: of the version before."""
-    prompt = read_prompt(PRESENT["composer"])
+    prompt = bound(manifest, "composer")
     fixed, shown_step = as_data(contract), as_data(step)
     system = prompt.render(
         tool=tool.name, language=_language(contract, about.locale), contract=fixed, step=shown_step,
@@ -102,9 +107,10 @@ def assessor(
     evidence: Sequence[Mapping[str, Any]],
     gates: Sequence[GateResult] = (),
     nonce: str,
+    manifest: Manifest | None = None,
 ) -> RoleContext:
     """evidence: {id, kind, ...}: results as tools returned them, not what a model says of them."""
-    prompt = read_prompt(PRESENT["assessor"])
+    prompt = bound(manifest, "assessor")
     fixed = as_data(contract)
     judged = [gate.to_json() for gate in gates]
     messages = [
@@ -129,9 +135,10 @@ def repairer(
     violations: Sequence[Violation],
     language: str,
     nonce: str,
+    manifest: Manifest | None = None,
 ) -> RoleContext:
     """One repair: of these arguments, for these violations. It doesn't see whose request it is."""
-    prompt = read_prompt(PRESENT["repairer"])
+    prompt = bound(manifest, "repairer")
     schema = f"Schema of `{tool.name}`: {as_data(tool.schema)}"
     messages = [
         Message("system", prompt.render(tool=tool.name, language=language, fencing=rules(nonce))),
@@ -155,9 +162,10 @@ def responder(
     violations: Sequence[Violation] = (),
     draft: str = "",
     nonce: str,
+    manifest: Manifest | None = None,
 ) -> RoleContext:
     """results: what tools returned and gates decided, in order. draft, violations: the version to revise."""
-    prompt = read_prompt(PRESENT["responder"])
+    prompt = bound(manifest, "responder")
     fixed = as_data(contract)
     system = prompt.render(
         locale=about.locale, now=now_of(about.reference, about.zone), contract=fixed, fencing=rules(nonce)

@@ -55,8 +55,8 @@ async def asked_agent(state: State, step: Step, offer: Offer, task: Mapping[str,
     if facts.ordered is not None:
         refused = order_refused(state)
         return refused or decide_reply(state, ordered_answer(facts.ordered), tools, facts, known)
-    context = replace(model_context(facts, state, task), built=named_prompt())
-    prompt = Message("system", system_prompt(context, known.added))
+    context = replace(model_context(facts, state, task), built=named_prompt(facts.manifest))
+    prompt = Message("system", system_prompt(context, known.added, facts.manifest))
     messages = [prompt, *await step.history(), Message("user", facts.text)]
     messages += _asked_and_answered(state["answers"]) + _exchanges(state["exchanges"])
     try:

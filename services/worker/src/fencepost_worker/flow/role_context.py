@@ -52,6 +52,7 @@ def for_planner(
         sources=sources,
         before=[*before, *wrong],
         nonce=nonce_of(facts.run_id, f"planner:{state['plan'].get('revision', 0)}"),
+        manifest=facts.manifest,
     )
     return Given(context, about, task)
 
@@ -105,6 +106,7 @@ def for_composer(
         batch=[*units, *({"locator": f"attachment:{one}", "text": one} for one in facts.attachments)],
         violations=violations_of(violations),
         nonce=nonce_of(facts.run_id, f"composer:{batch['key']}"),
+        manifest=facts.manifest,
     )
     return Given(context, about, task)
 
@@ -147,6 +149,7 @@ def for_assessor(state: State, facts: Facts, about: ModelContext) -> Given:
         plan=plan,
         evidence=results,
         nonce=nonce_of(facts.run_id, f"assessor:{len(state['actions'])}"),
+        manifest=facts.manifest,
     )
     return Given(context, about, task)
 
@@ -167,6 +170,7 @@ def for_repairer(
         violations=violations_of(state["violations"]),
         language=str(state["contract"].get("language") or facts.locale),
         nonce=nonce_of(facts.run_id, f"repairer:{call['id']}"),
+        manifest=facts.manifest,
     )
     return Given(context, about, task)
 
@@ -186,6 +190,7 @@ def for_responder(state: State, facts: Facts, about: ModelContext) -> Given:
         violations=violations_of(state["violations"]),
         draft=draft,
         nonce=nonce_of(facts.run_id, "responder"),
+        manifest=facts.manifest,
     )
     return Given(context, about, task)
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from fencepost_worker.models.control import RESPOND
+from fencepost_worker.models.offline_compaction import compact
 from fencepost_worker.models.port import ModelRequest
 
 EXTRACT: Final = "work.extract_document"
@@ -43,6 +44,8 @@ def role_answer(request: ModelRequest) -> tuple[str, Mapping[str, Any]] | None:
             return "repair", {"arguments": task.get("arguments", {})}
         case "responder":
             return RESPOND, {"text": task.get("text") or "-"}
+        case "compactor":
+            return "compact", compact(task)
         case _:
             return None
 

@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from fencepost_contracts.graphs import Manifest
+
 from fencepost_worker.models.port import ModelContext
-from fencepost_worker.prompts import PRESENT, now_of, read_prompt
+from fencepost_worker.prompts import bound, now_of
 
 _HAND_OVER: Final = (
     "\n- give the whole request to another module with the tool `hand_over` when none of it is yours."
 )
 
 
-def named_prompt(name: str = PRESENT["module"]) -> dict[str, str]:
+def named_prompt(manifest: Manifest | None = None) -> dict[str, str]:
     """Which words, for `context.built`."""
-    return {"prompt": read_prompt(name).reference}
+    return {"prompt": bound(manifest, "module").reference}
 
 
-def system_prompt(context: ModelContext, added: Sequence[str] = (), name: str = PRESENT["module"]) -> str:
-    """added: lines about the conversation's state, each a paragraph at the end. name: the prompt's file."""
-    rules = read_prompt(name).render(
+def system_prompt(context: ModelContext, added: Sequence[str] = (), manifest: Manifest | None = None) -> str:
+    """added: lines about the conversation's state, each a paragraph at the end. manifest: the run's own."""
+    rules = bound(manifest, "module").render(
         module=context.module,
         locale=context.locale,
         hand_over=_HAND_OVER if context.may_hand_over and len(context.modules) > 1 else "",

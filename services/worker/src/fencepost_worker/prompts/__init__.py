@@ -16,18 +16,19 @@ from string import Template
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from fencepost_contracts.graphs import Manifest, RoleName
 from fencepost_domain.errors import NotFound, Tampered
 
 # The newest words of each role: what a new manifest names.
-PRESENT: Final[Mapping[str, str]] = {
+PRESENT: Final[Mapping[RoleName, str]] = {
     "module": "module-v1",
     "planner": "planner-v1",
     "composer": "composer-v1",
     "assessor": "assessor-v1",
     "repairer": "repairer-v1",
     "responder": "responder-v1",
+    "compactor": "compactor-v1",
 }
-COMPACTOR: Final = "compactor-v1"  # asked as the role whose history is too long
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +68,15 @@ def prompt_of(reference: str) -> Prompt:
     return prompt
 
 
-def references() -> dict[str, str]:
+def references() -> dict[RoleName, str]:
     """What a manifest made today says of its prompts, by role."""
     return {role: read_prompt(name).reference for role, name in PRESENT.items()}
+
+
+def bound(manifest: Manifest | None, role: RoleName) -> Prompt:
+    """The words a run is bound to; today's where its manifest names none. Raises NotFound, Tampered."""
+    named = (manifest.prompts or {}).get(role) if manifest is not None else None
+    return prompt_of(named) if named is not None else read_prompt(PRESENT[role])
 
 
 def now_of(reference: datetime, zone: str | None) -> str:
