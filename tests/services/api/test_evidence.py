@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import httpx
 import psycopg
 import pytest
+from fencepost_contracts.evidence import folds
 from fencepost_contracts.evidence.bundle_check import BundleCheck, BundleReport
-from fencepost_contracts.evidence.views import VIEWS
+from fencepost_contracts.evidence.views import VIEWS, json_of
 from fencepost_contracts.http_views import ReplayView
 from fencepost_domain.errors import Conflict
 from fencepost_domain.vocabulary import EffectClass
 from fencepost_runtime.signing import load_verifier, new_export_key, public_text
-from fencepost_store import evidence
+from fencepost_store import event_log, evidence
 from fencepost_store.engine import make_engine
 from fencepost_store.transaction import Store
 from sqlalchemy.exc import DBAPIError
 
 from tests.support.api import Served, serving
-from tests.support.lives import Lives
+from tests.support.eventually import eventually
+from tests.support.lives import TENANT, Lives
 from tests.support.postgres import Database
 
 
@@ -82,11 +88,94 @@ async def test_a_long_run_is_exported_page_by_page(
     served: Served, lives: Lives, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(evidence, "PAGE", 2)
-    monkeypatch.setattr(evidence, "FOLD_PAGE", 2)
+    monkeypatch.setattr(event_log, "FOLD_PAGE", 2)
     run_id = await finished(lives)
     assert checked(await exported(served, run_id)).verdict == "verified"
-    seen = (await served.as_().get(f"/v1/runs/{run_id}/replay")).json()
-    assert seen["result"]["events"] == seen["head_seq"]
+    seen = (await served.as_().get(f"/v1/runs/{run_id}/replay?view=audit")).json()
+    assert [line["seq"] for line in seen["result"]][-1] == seen["head_seq"]
+
+
+async def test_the_summary_counted_in_the_database_is_the_fold_of_the_log(
+    served: Served, lives: Lives
+) -> None:
+    """Nothing of it was erased, and it says so at every seq."""
+    run_id = await finished(lives)
+    ann = served.as_()
+    head = (await ann.get(f"/v1/runs/{run_id}")).json()["event_seq"]
+    async with served.api.store.transaction(TENANT) as tx:
+        for at_seq in range(head + 1):
+            folded = folds.summary(await event_log.log_of(tx, run_id, at_seq))
+            shown = (await ann.get(f"/v1/runs/{run_id}/replay?at_seq={at_seq}")).json()
+            assert shown["result"] == json.loads(json_of({"result": folded}))["result"]
+            assert list(shown["result"]["by_type"]) == list(folded["by_type"])
+            assert (shown["result"]["erased"], shown["degraded"]) == (0, False)
+
+
+WHO_WAITS = (
+    "SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
+    " AND wait_event_type = 'Lock' AND position('run_event_payloads' IN query) > 0 AND pid <> ALL (%s)"
+)
+
+
+@asynccontextmanager
+async def page_that_waits(lives: Lives, database: Database) -> AsyncIterator[Callable[[], Awaitable[None]]]:
+    """No page of payloads comes; what is given ends the backend that waits for one."""
+    async with await psycopg.AsyncConnection.connect(database.admin) as other:
+        await other.execute("LOCK TABLE agent.run_event_payloads IN ACCESS EXCLUSIVE MODE")
+
+        ended: set[int] = set()
+
+        async def end_who_waits() -> None:
+            async def one_more() -> bool:
+                rows = await lives.sql(WHO_WAITS, sorted(ended))
+                ended.update(row["pid"] for row in rows)
+                return bool(rows)
+
+            await eventually(one_more)
+
+        yield end_who_waits
+
+
+async def test_a_page_that_a_busy_database_refuses_is_asked_for_again(
+    served: Served, lives: Lives, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evidence, "WAITS", (0.0, 0.0, 0.0))
+    run_id = await finished(lives)
+    async with asyncio.TaskGroup() as group, page_that_waits(lives, database) as end_who_waits:
+        asked = group.create_task(exported(served, run_id))
+        await end_who_waits()
+        await end_who_waits()
+    assert checked(asked.result()).verdict == "verified"
+
+
+async def test_a_page_that_stays_away_cuts_the_connection_not_only_the_bundle(
+    served: Served, lives: Lives, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client is told by an error, as no file under the asked name may be a part."""
+    monkeypatch.setattr(evidence, "WAITS", (0.0,))
+    run_id = await finished(lives)
+    async with page_that_waits(lives, database) as end_who_waits:
+        asked = asyncio.create_task(exported(served, run_id))
+        await end_who_waits()
+        await end_who_waits()
+        with pytest.raises(httpx.RemoteProtocolError, match="incomplete chunked read"):
+            await asked
+
+
+async def test_a_process_that_is_to_end_cuts_an_export_as_visibly(
+    served: Served, lives: Lives, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = await finished(lives)
+    writer = evidence.BundleWriter
+
+    class Stopping(writer):  # type: ignore[valid-type, misc]
+        def header(self, members: Any) -> bytes:
+            served.api.stop.set()
+            return bytes(super().header(members))
+
+    monkeypatch.setattr("fencepost_api.routes.evidence.BundleWriter", Stopping)
+    with pytest.raises(httpx.RemoteProtocolError):
+        await exported(served, run_id)
 
 
 async def test_what_is_appended_during_an_export_is_not_in_it(served: Served, lives: Lives) -> None:

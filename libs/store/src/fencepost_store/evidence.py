@@ -1,4 +1,4 @@
-"""A run's log for exports and folds, anchors that leave the database, and erasure (design 02 §8).
+"""A run's log for exports, anchors that leave the database, and erasure (design 02 §8).
 
 Long logs are read a page at a time, each in a transaction of its own up to a head known before: the log only
 grows at its end, so the pages fit each other, and a slow reader holds nothing open.
@@ -6,26 +6,25 @@ grows at its end, so the pages fit each other, and a slow reader holds nothing o
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterator
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
 from fencepost_contracts.evidence.bundle import BundleWriter
-from fencepost_contracts.evidence.log import LogEvent, read_event
 from fencepost_domain.decision import Decision, NewEvent
-from fencepost_domain.errors import NotFound
+from fencepost_domain.errors import NotFound, Unavailable
 from fencepost_domain.vocabulary import Ev
 from sqlalchemy import RowMapping
 
+from fencepost_store.event_log import PageSize
 from fencepost_store.record import record
 from fencepost_store.runs import lock_run
 from fencepost_store.transaction import Store, Tx
 
-PAGE: Final = 2_000  # events read at once: some megabytes, well within a role's statement_timeout
-FOLD_PAGE: Final = 5_000  # sorted within work_mem
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+PAGE: Final = 2_000  # events read at once, at most
+WAITS: Final = (0.2, 0.5, 1.0, 2.0)  # s; before a page is asked for again by a bundle that is half sent
 
 
 async def head_of(tx: Tx, run_id: UUID, user_id: str | None = None) -> RowMapping:
@@ -71,94 +70,44 @@ def header_of(head: RowMapping) -> dict[str, Any]:
 async def bundle_lines(
     store: Store, tenant_id: UUID, head: RowMapping, writer: BundleWriter
 ) -> AsyncIterator[bytes]:
-    """The bundle, some lines at a time; memory holds one page. head: of head_of."""
+    """The bundle, some lines at a time; memory holds one page. head: of head_of.
+
+    A page that a busy database doesn't give in time is asked for again, a smaller one: what was sent can't be
+    taken back. Raises Unavailable where it stays away; then no trailer was sent.
+    """
     yield writer.header(header_of(head))
     after, upto = 0, head["event_seq"]
+    size = PageSize(PAGE)
     while after < upto:
-        async with store.transaction(tenant_id) as tx:
-            rows = (
-                await tx.execute(
-                    "view_events", {"run_id": head["id"], "after": after, "upto": upto, "limit": PAGE}
-                )
-            ).mappings()
-            lines = []
-            for row in rows:
-                lines.append(writer.event(row))
-                after = row["seq"]
-        if not lines:
+        rows = await _rows_of(
+            store, tenant_id, "view_events", size, run_id=head["id"], after=after, upto=upto
+        )
+        if not rows:
             break  # pruned: the header's head and the anchor say how much there was
-        yield b"".join(lines)
-    async with store.transaction(tenant_id) as tx:
-        artifacts = [writer.artifact(row) for row in await tx.rows("export_artifacts", run_id=head["id"])]
-    yield b"".join([*artifacts, writer.trailer()])
+        after = rows[-1]["seq"]
+        lines = b"".join([writer.event(row) for row in rows])
+        size.took(len(rows), len(lines))
+        yield lines
+    rows = await _rows_of(store, tenant_id, "export_artifacts", None, run_id=head["id"])
+    yield b"".join([*(writer.artifact(row) for row in rows), writer.trailer()])
 
 
-async def log_of(
-    tx: Tx,
-    run_id: UUID,
-    upto: int,
-    *,
-    only: Collection[str] | None = None,
-    reads: Collection[str] | None = None,
-) -> list[LogEvent]:
-    """A run's events up to a seq, for folds. only: of these types; reads: payloads of these types alone.
-
-    Raises upcast.NewerEvent for an event of a newer release.
-    """
-    pages = await log_pages(tx, run_id, upto, only=only, reads=reads)
-    return [event for page in pages for event in page]
-
-
-class Page:
-    """Events as they are stored, read one by one when they are asked for: a long log is never whole in memory
-    as values. Iterating raises upcast.NewerEvent.
-    """
-
-    def __init__(self, row: RowMapping) -> None:
-        self._row = row
-
-    def __iter__(self) -> Iterator[LogEvent]:
-        row = self._row
-        columns = zip(
-            row["seqs"],
-            row["types"],
-            row["versions"],
-            row["ats"],
-            row["actors"],
-            row["payloads"],
-            strict=True,
-        )
-        for seq, kind, version, at, actor, payload in columns:
-            yield read_event(seq, kind, version, _EPOCH + timedelta(microseconds=at), actor, payload)
-
-
-async def log_pages(
-    tx: Tx,
-    run_id: UUID,
-    upto: int,
-    *,
-    only: Collection[str] | None = None,
-    reads: Collection[str] | None = None,
-) -> list[Page]:
-    """As log_of, for whoever folds a long log elsewhere: in a thread, an event at a time."""
-    found: list[Page] = []
-    after = 0
-    while True:
-        row = await tx.row(
-            "replay_events",
-            run_id=run_id,
-            after=after,
-            upto=upto,
-            limit=FOLD_PAGE,
-            only=list(only) if only is not None else None,
-            reads=list(reads) if reads is not None else None,
-        )
-        if row is None or row["seqs"] is None:
-            return found
-        found.append(Page(row))
-        after = row["seqs"][-1]
-        if len(row["seqs"]) < FOLD_PAGE:
-            return found
+async def _rows_of(
+    store: Store, tenant_id: UUID, name: str, size: PageSize | None, **params: Any
+) -> Sequence[RowMapping]:
+    """A page in a transaction of its own. Raises Unavailable when it was asked for often enough."""
+    for wait in (*WAITS, None):
+        limit = {} if size is None else {"limit": size.now}
+        try:
+            async with store.transaction(tenant_id) as tx:
+                return await tx.rows(name, **params, **limit)
+        except Unavailable:
+            if wait is None:
+                raise
+            if size is not None:
+                size.halve()
+            await asyncio.sleep(wait)
+    raise AssertionError("unreachable")
 
 
 async def erase_run(tx: Tx, run_id: UUID, *, by: str, reason: str) -> int:

@@ -14,7 +14,7 @@ from fencepost_domain.errors import Conflict, NotFound
 from fencepost_domain.vocabulary import Ev
 from sqlalchemy import RowMapping
 
-from fencepost_store.evidence import log_of
+from fencepost_store.event_log import log_of
 from fencepost_store.record import record
 from fencepost_store.runs import Created, NewRun, create_run, lock_run
 from fencepost_store.storable import as_json

@@ -17,7 +17,7 @@ from fencepost_domain.fence import Fence, FenceKind
 from fencepost_domain.run import check_fence
 from fencepost_domain.vocabulary import Ev
 
-from fencepost_store.evidence import log_of
+from fencepost_store.event_log import log_of
 from fencepost_store.record import record
 from fencepost_store.runs import lock_run
 from fencepost_store.transaction import Tx

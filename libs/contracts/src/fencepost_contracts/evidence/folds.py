@@ -8,6 +8,7 @@ erased; nothing is made up for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from typing import Any, Final
 
 from fencepost_domain.vocabulary import CallState, Ev
@@ -20,11 +21,14 @@ _COUNTED: Final = frozenset({str(Ev.MODEL_CALLED), str(Ev.OBSERVED_LATE)})
 
 
 def summary(events: Iterable[LogEvent]) -> View:
-    """Where the run stands: events by type, the first and the last, how it ended, what was erased."""
+    """Where the run stands: events by type, the first and the last, how it ended, what was erased.
+
+    erased: events without a payload, so all payloads are to be there for it.
+    """
     counts: dict[str, int] = {}
     first: LogEvent | None = None
     last: LogEvent | None = None
-    ended: Mapping[str, Any] | None = None
+    ended: LogEvent | None = None
     erased = 0
     for event in events:
         counts[event.type] = counts.get(event.type, 0) + 1
@@ -32,15 +36,35 @@ def summary(events: Iterable[LogEvent]) -> View:
         last = event
         erased += event.payload is None
         if event.type == Ev.RUN_FINALIZED:
-            ended = event.payload or ERASED
+            ended = event
+    return summarised(
+        counts,
+        first_at=first.at if first else None,
+        last_at=last.at if last else None,
+        last=(last.seq, last.type) if last else None,
+        ended=ended,
+        erased=erased,
+    )
+
+
+def summarised(
+    counts: Mapping[str, int],
+    *,
+    first_at: datetime | None,
+    last_at: datetime | None,
+    last: tuple[int, str] | None,
+    ended: LogEvent | None,
+    erased: int,
+) -> View:
+    """The summary from what was counted, here or where the log lies. last: seq and type; ended: its event."""
     return {
         "events": sum(counts.values()),
-        "by_type": counts,
-        "first_at": first and first.at,
-        "last_at": last and last.at,
-        "last_seq": last.seq if last else 0,
-        "last_type": last and last.type,
-        "ended": ended,
+        "by_type": dict(counts),
+        "first_at": first_at,
+        "last_at": last_at,
+        "last_seq": last[0] if last else 0,
+        "last_type": last[1] if last else None,
+        "ended": (ended.payload or ERASED) if ended else None,
         "erased": erased,
     }
 
@@ -141,9 +165,9 @@ def tools(events: Iterable[LogEvent]) -> View:
         step = _ACTION.get(event.type, "inherited")
         call["steps"].append({"seq": event.seq, "at": event.at, "step": step, "by": event.actor})
         call["state"] = step
-        for name in _KEPT:
-            if p.get(name) is not None:
-                call[name] = p[name]
+        for name, value in p.items():
+            if name in _KEPT and value is not None:
+                call[name] = value
     return {"calls": list(calls.values()), "refused": refused}
 
 
@@ -177,10 +201,10 @@ _ACTION: Final[Mapping[str, str]] = {
     Ev.EFFECT_COMPENSATING: "compensating",
     Ev.EFFECT_COMPENSATED: "compensated",
 }
-_KEPT: Final = (
+_KEPT: Final = frozenset((
     "arguments", "arguments_hash", "risk", "effect_class", "approval", "effect_key", "result", "error",
     "note", "detail", "external_id", "late", "result_invalid", "from_run_id",
-)  # fmt: skip
+))  # fmt: skip
 
 
 def audit(events: Iterable[LogEvent]) -> View:
@@ -190,17 +214,17 @@ def audit(events: Iterable[LogEvent]) -> View:
         if event.type in _QUIET:
             continue
         p = event.payload or ERASED
-        told = {name: p[name] for name in _TOLD if p.get(name) is not None}
+        told = {name: value for name, value in p.items() if name in _TOLD and value is not None}
         lines.append({"seq": event.seq, "at": event.at, "what": event.type, "by": event.actor, **told})
     return lines
 
 
 _QUIET: Final = frozenset({str(Ev.RUN_CLAIMED), str(Ev.RUN_WOKEN), str(Ev.RUN_DEFERRED), str(Ev.RUN_PARKED)})
-_TOLD: Final = (
+_TOLD: Final = frozenset((
     "tool", "index", "n", "kind", "interrupt_id", "resolution", "risk", "code", "status", "reason", "answer",
     "check", "note", "graph", "manifest", "catalog", "model", "state", "origin_kind", "origin_run_id",
     "erased",
-)  # fmt: skip
+))  # fmt: skip
 
 
 def usage(events: Iterable[LogEvent]) -> View:
@@ -241,7 +265,7 @@ VIEWS: Final[Mapping[str, Callable[[Iterable[LogEvent]], View]]] = {
 }
 # The types a view reads: a store may leave out the payloads of all others. None: every type.
 READS: Final[Mapping[str, frozenset[str] | None]] = {
-    "summary": frozenset({str(Ev.RUN_FINALIZED)}),
+    "summary": None,
     "conversation": frozenset(str(k) for k in _SAID),
     "model_input": frozenset({str(Ev.MODEL_CALLED), str(Ev.FACT_INHERITED)}),
     "tools": frozenset(

@@ -30,12 +30,22 @@ def read_event(
     seq: int, kind: str, version: int, at: datetime, actor: str, payload: bytes | None
 ) -> LogEvent:
     """From stored bytes. Raises upcast.NewerEvent, and ValueError for bytes that are no JSON object."""
-    if payload is None:
-        return LogEvent(seq, kind, at, actor, None)
-    body = orjson.loads(payload)
-    if version != _OLD.get(kind, 1):
-        body = upcast(kind, version, body)
-    return LogEvent(seq, kind, at, actor, body)
+    return event_of_value(seq, kind, version, at, actor, None if payload is None else orjson.loads(payload))
+
+
+def event_of_value(
+    seq: int, kind: str, version: int, at: datetime, actor: str, payload: Mapping[str, Any] | None
+) -> LogEvent:
+    """From a stored payload's value. Raises upcast.NewerEvent."""
+    if payload is not None and version != _OLD.get(kind, 1):
+        payload = upcast(kind, version, payload)
+    return LogEvent(seq, kind, at, actor, payload)
+
+
+def payload_values(text: str) -> list[Mapping[str, Any] | None]:
+    """A page's payloads, a JSON array with null for one that isn't there. Raises ValueError."""
+    found: list[Mapping[str, Any] | None] = orjson.loads(text)
+    return found
 
 
 def until(events: Iterable[LogEvent], at_seq: int | None) -> Iterator[LogEvent]:

@@ -22,7 +22,8 @@ SELECT id, name, media_type, size_bytes AS size, sha256,
 -- replay_events --
 -- Why: what folds read of a run's log, up to a seq: no hashes, and payloads only of the types that the view looks into.
 -- Locks: none.  Clock: none.
--- Result: one row a page of events: their columns as arrays, in order (a row an event would cost five times as much).
+-- Result: one row a page of events, in order: their columns as arrays, their payloads as one text, a JSON array with null for
+-- one that isn't there. (A row an event would cost five times as much, an array of bytea, which goes as hex, twice.)
 WITH page AS MATERIALIZED (
     SELECT e.seq, e.type, e.schema_version, e.at, e.actor
       FROM agent.run_events e
@@ -33,15 +34,38 @@ WITH page AS MATERIALIZED (
      ORDER BY e.seq
      LIMIT :limit
 )
-SELECT array_agg(page.seq ORDER BY page.seq) AS seqs, array_agg(page.type ORDER BY page.seq) AS types,
-       array_agg(page.schema_version ORDER BY page.seq) AS versions,
-       array_agg(CAST(extract(epoch FROM page.at) * 1000000 AS bigint) ORDER BY page.seq) AS ats,
-       array_agg(page.actor ORDER BY page.seq) AS actors, array_agg(p.payload ORDER BY page.seq) AS payloads
-  FROM page
-  LEFT JOIN agent.run_event_payloads p
-    ON p.run_id = :run_id AND p.seq = page.seq
-   AND p.seq > :after AND p.seq <= (SELECT max(page.seq) FROM page)
-   AND (CAST(:reads AS text[]) IS NULL OR page.type = ANY (CAST(:reads AS text[])));
+SELECT array_agg(x.seq) AS seqs, array_agg(x.type) AS types, array_agg(x.schema_version) AS versions,
+       array_agg(CAST(extract(epoch FROM x.at) * 1000000 AS bigint)) AS ats, array_agg(x.actor) AS actors,
+       '[' || string_agg(coalesce(convert_from(x.payload, 'UTF8'), 'null'), ',') || ']' AS payloads
+  FROM (SELECT page.*, p.payload
+          FROM page
+          LEFT JOIN agent.run_event_payloads p
+            ON p.run_id = :run_id AND p.seq = page.seq
+           AND p.seq > :after AND p.seq <= (SELECT max(page.seq) FROM page)
+           AND (CAST(:reads AS text[]) IS NULL OR page.type = ANY (CAST(:reads AS text[])))
+         ORDER BY page.seq) AS x;
+
+-- replay_counts --
+-- Why: the summary of a long log is counted where it lies: no event leaves the database for it.
+-- Locks: none.  Clock: none.
+-- Result: a row a type, in the order of its first event: how many, how many without a payload, and the first and last seq.
+SELECT e.type, count(*) AS events, count(*) FILTER (WHERE p.seq IS NULL) AS erased, min(e.seq) AS first_seq, max(e.seq) AS last_seq
+  FROM agent.run_events e
+  LEFT JOIN agent.run_event_payloads p ON p.run_id = :run_id AND p.seq = e.seq AND p.seq <= :upto
+ WHERE e.run_id = :run_id
+   AND e.seq <= :upto
+ GROUP BY e.type
+ ORDER BY min(e.seq);
+
+-- replay_instants --
+-- Why: when the first and the last of the counted events were.
+-- Locks: none.  Clock: none.
+-- Result: a row a seq asked for, in order.
+SELECT e.seq, e.at
+  FROM agent.run_events e
+ WHERE e.run_id = :run_id
+   AND e.seq = ANY (CAST(:seqs AS bigint[]))
+ ORDER BY e.seq;
 
 -- all_anchors --
 -- Why: anchors leave the database, where its owner can't write them anew.

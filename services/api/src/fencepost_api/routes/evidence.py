@@ -5,24 +5,26 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, Final
-from uuid import UUID
 
 from fastapi import APIRouter, Request
 from fencepost_contracts.evidence.bundle import MEDIA_TYPE, BundleWriter
 from fencepost_contracts.evidence.log import LogEvent
 from fencepost_contracts.evidence.upcast import NewerEvent
-from fencepost_contracts.evidence.views import READS, VIEWS
+from fencepost_contracts.evidence.views import READS, VIEWS, json_of
 from fencepost_contracts.http_views import ReplayView
-from fencepost_domain.errors import Conflict
-from fencepost_store.evidence import Page, bundle_lines, head_of, log_pages
+from fencepost_domain.errors import Conflict, Unavailable
+from fencepost_runtime.logging import get_logger
+from fencepost_store.event_log import Page, log_pages, log_summary
+from fencepost_store.evidence import bundle_lines, head_of
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Send
 
-from fencepost_api import render
 from fencepost_api.auth import Caller
 from fencepost_api.context import Api
 from fencepost_api.deps import ApiDep, CallerDep, check_queries, id_of
 from fencepost_api.queries import number, one_of
 
+log = get_logger(__name__)
 router = APIRouter(tags=["evidence"])
 _WHOLE: Final = 2**53
 
@@ -44,14 +46,26 @@ async def export(run_id: str, request: Request, api: ApiDep, caller: CallerDep) 
         "Cache-Control": "no-store",
         "X-Accel-Buffering": "no",
     }
-    return StreamingResponse(_until_stopped(api, lines), 200, headers, MEDIA_TYPE)
+    return Whole(_until_stopped(api, lines), 200, headers, MEDIA_TYPE)
+
+
+class Whole(StreamingResponse):
+    """A body that arrives whole, or whose connection is cut: nobody takes a part of it for all."""
+
+    async def stream_response(self, send: Send) -> None:
+        try:
+            await super().stream_response(send)
+        except Unavailable as error:
+            # Its start is sent, so there is no status to tell it by: without an end the server closes the
+            # connection, and every client's reader raises.
+            log.warning("export.cut", why=str(error))
 
 
 async def _until_stopped(api: Api, lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """A process that is to end cuts the bundle: the reader sees that its trailer is missing."""
+    """Raises Unavailable when the process is to end."""
     async for part in lines:
         if api.stop.is_set():
-            return
+            raise Unavailable("this process ends: ask for the export again")
         yield part
 
 
@@ -61,20 +75,23 @@ async def replay(run_id: str, request: Request, api: ApiDep, caller: CallerDep) 
     check_queries(request, "at_seq", "view")
     view = one_of(request, "view", VIEWS) or "summary"
     wanted, at_seq = id_of(run_id, "run"), number(request, "at_seq", _WHOLE)
-    async with api.store.transaction(caller.tenant_id) as tx:
-        head = await head_of(tx, wanted, _owner(caller))
-        upto = min(at_seq, head["event_seq"])
-        only = READS[view] if view != "summary" else None
-        pages = await log_pages(tx, wanted, upto, only=only, reads=READS[view])
     try:
-        body = await asyncio.to_thread(_folded, wanted, view, upto, head["event_seq"], pages)
+        async with api.store.transaction(caller.tenant_id) as tx:
+            head = await head_of(tx, wanted, _owner(caller))
+            upto = min(at_seq, head["event_seq"])
+            told = {"run_id": wanted, "view": view, "at_seq": upto, "head_seq": head["event_seq"]}
+            if view == "summary":
+                result = await log_summary(tx, wanted, upto)
+                return _shown({**told, "degraded": result["erased"] > 0, "result": result})
+            pages = await log_pages(tx, wanted, upto, only=READS[view], reads=READS[view])
+        return await asyncio.to_thread(_folded, told, pages)
     except NewerEvent as error:
         raise Conflict("event_too_new", str(error)) from error
-    return Response(body, 200, {"Cache-Control": "no-store"}, "application/json")
 
 
-def _folded(run_id: UUID, view: str, at_seq: int, head_seq: int, pages: list[Page]) -> bytes:
+def _folded(told: dict[str, Any], pages: list[Page]) -> Response:
     """In a thread: a hundred thousand events must not hold up everybody else's streams."""
+    view: str = told["view"]
     reads, erased = READS[view], False
 
     def events() -> Iterator[LogEvent]:
@@ -85,15 +102,11 @@ def _folded(run_id: UUID, view: str, at_seq: int, head_seq: int, pages: list[Pag
                 yield event
 
     result = VIEWS[view](events())
-    found: dict[str, Any] = {
-        "run_id": run_id,
-        "view": view,
-        "at_seq": at_seq,
-        "head_seq": head_seq,
-        "degraded": erased,
-        "result": result,
-    }
-    return bytes(render.answer(found).body)
+    return _shown({**told, "degraded": erased, "result": result})
+
+
+def _shown(found: dict[str, Any]) -> Response:
+    return Response(json_of(found), 200, {"Cache-Control": "no-store"}, "application/json")
 
 
 def _owner(caller: Caller) -> str | None:

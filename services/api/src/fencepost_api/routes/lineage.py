@@ -19,7 +19,7 @@ from fencepost_contracts.http_evidence import (
 from fencepost_contracts.http_views import RunView
 from fencepost_domain.errors import Conflict
 from fencepost_store import lineage
-from fencepost_store.evidence import log_of
+from fencepost_store.event_log import log_of
 from fencepost_store.transaction import Tx
 from starlette.responses import Response
 

@@ -17,7 +17,7 @@ from fencepost_domain.errors import Conflict, Invalid
 from fencepost_domain.vocabulary import RunMode
 from fencepost_runtime.failpoints import ahit
 from fencepost_store import lineage, settings_store, views
-from fencepost_store.evidence import log_of
+from fencepost_store.event_log import log_of
 from fencepost_store.runs import NewRun, Origin
 from fencepost_store.transaction import Tx
 from sqlalchemy import RowMapping
