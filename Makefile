@@ -76,10 +76,12 @@ bench: $(STAMP) ## throughput and latency, an hour; one part: PART=b (a to h), a
 bench-peers: $(STAMP) ## the same five steps by peers, in an environment of their own
 	@$(RUN)/python -m bench j $(if $(QUICK),--quick)
 
-evals: $(STAMP) ## understanding over the golden tables (wrong-and-sure must be 0), gates over labelled drafts
+evals: $(STAMP) ## understanding over the golden tables (wrong-and-sure must be 0), gates over labelled drafts and files, task contracts
 	@for table in tests/evals/intents/*.jsonl; do \
 	  echo "$$table" && $(RUN)/fencepost intent --eval $$table || exit 1; done
 	@$(RUN)/python -m fencepost_quality.evaluate tests/evals/gates/*.jsonl
+	@$(RUN)/python -m fencepost_documents.gates.evaluate tests/evals/file_gates/*.jsonl
+	@$(RUN)/python -m fencepost_intents.evaluate_contracts tests/evals/task_contracts/*.jsonl
 
 # Named by the design, not built yet: each says so and fails, rather than pass without having run.
 

@@ -9,21 +9,16 @@ from typing import Any
 
 import pytest
 from fencepost_domain.task_contract import TaskContract
+from fencepost_intents.evaluate_contracts import differences, main
 from fencepost_intents.task_contract import LONGEST, compile_task_contract
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-TABLE = Path(__file__).parents[2] / "evals" / "task_contracts" / "contracts.jsonl"
-ROWS = [json.loads(line) for line in TABLE.read_text(encoding="utf-8").splitlines()]
-EMPTY: dict[str, Any] = {
-    "file_kinds": [],
-    "full_coverage": False,
-    "attachments": ["a1"],
-    "required_fields": [],
-    "language": None,
-    "tables": False,
-    "pictures": False,
-}
+TABLES = Path(__file__).parents[2] / "evals" / "task_contracts"
+ROWS, HELD_OUT = (
+    [json.loads(line) for line in (TABLES / name).read_text(encoding="utf-8").splitlines()]
+    for name in ("contracts.jsonl", "held-out.jsonl")
+)
 PIECES = (
     "不要 做 PPT Word Excel 全部 每一行 包含 名称、时间、地点 ， 。 用中文 翻译成英文 ： “ ” 附件 "
     "提醒我 的 表格 图表 "
@@ -34,11 +29,18 @@ TEXTS = st.lists(WORDS, max_size=25).map("".join) | st.text(max_size=80)
 LONG = ("做", "PPT，", "name, ", "包含名称、", "“", "with a ", "全部", "每一行包含")
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])
+@pytest.mark.parametrize("row", ROWS + HELD_OUT, ids=[row["id"] for row in ROWS + HELD_OUT])
 def test_a_golden_row_compiles_to_its_contract(row: dict[str, Any]) -> None:
-    found = compile_task_contract(row["text"], "zh-CN", ["a1"]).to_json()
+    assert differences(row) == {}
 
-    assert {name: found[name] for name in EMPTY} == EMPTY | row["expected"]
+
+def test_the_evaluation_says_which_row_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "rows.jsonl"
+    table.write_text('{"id": "x-1", "text": "做PPT", "expected": {"file_kinds": ["docx"]}}\n', "utf-8")
+
+    assert main([str(table)]) == 1
+    assert "x-1" in capsys.readouterr().out
+    assert main([]) == 1
 
 
 def test_the_table_is_large_enough_in_both_languages() -> None:

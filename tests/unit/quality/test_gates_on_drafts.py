@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from fencepost_domain.gates import GateOutcome, run_judge
+from fencepost_domain.labelled import FALSE_ALARMS, Report
 from fencepost_quality import email
 from fencepost_quality.draft import EmailFacts, blocks, wants_action
-from fencepost_quality.evaluate import FALSE_ALARMS, Report, evaluate, judge_row, main, read_rows
+from fencepost_quality.evaluate import evaluate, judge_row, main, read_rows
 from fencepost_quality.response import without_repeats
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,6 +38,12 @@ def test_every_code_fires_and_no_bad_draft_passes() -> None:
 
 def test_answers_are_judged_as_labelled() -> None:
     report = evaluate(ANSWERS)
+    assert report.is_good, report.lines()
+
+
+@pytest.mark.parametrize("name", ["held-out-email.jsonl", "held-out-response.jsonl"])
+def test_drafts_written_without_a_look_at_the_rules_are_judged_as_labelled(name: str) -> None:
+    report = evaluate(read_rows(TABLES / name))
     assert report.is_good, report.lines()
 
 

@@ -134,7 +134,11 @@ def _courtesy(draft: Mapping[str, Any], facts: EmailFacts) -> Iterator[Violation
 
 
 def _closing(draft: Mapping[str, Any], facts: EmailFacts) -> Iterator[Violation]:
-    if not words.CLOSES.search(text_of(draft, "closing")):
+    text = text_of(draft, "closing")
+    if facts.relation in words.FORMAL and words.CASUAL_CLOSING.search(text):
+        told = f"{text[:40]!r} to a {facts.relation}"
+        yield Violation("relation_mismatch", "/closing", told, "close more formally")
+    elif not words.CLOSES.search(text) and (facts.relation in words.FORMAL or not words.PARTS.search(text)):
         yield Violation(
             "closing_missing", "/closing", "no closing formula", "close as is usual in the language"
         )

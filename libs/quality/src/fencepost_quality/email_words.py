@@ -20,6 +20,13 @@ PLACEHOLDER: Final = re.compile(
 CASUAL_GREETING: Final = re.compile(
     r"^(?:hey|yo|hiya|sup|what'?s up|嗨|哈喽|嘿|亲|亲爱的|老铁|宝)", re.IGNORECASE
 )
+CASUAL_CLOSING: Final = re.compile(
+    r"^\W*(?:(?:lots of |much |all my )?love|hugs|xo+|x{2,}|laters?|catch you)\b|么么哒|抱抱|爱你",
+    re.IGNORECASE,
+)
+PARTS: Final = re.compile(
+    r"\b(?:bye|ciao|hugs|xo+|x{2,})\b|拜拜|么么哒|抱抱|爱你", re.IGNORECASE
+)  # as friends do
 STIFF_GREETING: Final = re.compile(
     r"dear (?:sir|madam|sirs)|to whom it may concern|尊敬的(?:先生|女士|领导|客户|阁下)|敬启者|致有关人士",
     re.IGNORECASE,
@@ -31,13 +38,13 @@ INTRODUCES: Final = re.compile(
     re.IGNORECASE,
 )
 COURTEOUS: Final = re.compile(
-    r"\b(?:thank|thanks|appreciate|grateful|please|kind|sorry|apolog\w+|hope|pleasure|looking forward|wish)\b|感谢|谢谢|多谢|致谢|辛苦|劳驾|麻烦|烦请"
+    r"\b(?:thank|thanks|appreciate|grateful|please|kind|sorry|apolog\w+|hope|pleasure|look(?:ing)? forward|wish|welcome|delighted|enjoy|glad to)\b|\bhave an? (?:\w+ )?(?:day|evening|week|weekend|break|holidays?|time|trip|start)\b|感谢|谢谢|多谢|致谢|辛苦|劳驾|麻烦|烦请"
     r"|敬请|恳请|请多|抱歉|见谅|打扰|期待|祝|盼|望",
     re.IGNORECASE,
 )
 CLOSES: Final = re.compile(
-    r"\b(?:regards|sincerely|respectfully|yours|best|cheers|take care|warmly|faithfully|wishes|gratefully)\b|此致|敬礼|祝好|祝商祺|商祺|敬上|谨上"
-    r"|敬启|顺颂|顺祝|即颂|祝您|祝你|此祝|安好|大安|教安|冬安|夏安|秋安|春安|工作顺利|一切顺利|问候|致意",
+    r"\b(?:regards|sincerely|respectfully|yours|best|cheers|take care|warmly|faithfully|wishes|gratefully|love|hugs|(?:see|talk to|speak to) you|(?:talk|speak) soon|soon|later)\b|此致|敬礼|祝好|祝商祺|商祺|敬上|谨上"
+    r"|敬启|顺颂|顺祝|即颂|祝您|祝你|此祝|安好|大安|教安|冬安|夏安|秋安|春安|工作顺利|一切顺利|问候|致意|(?<!意)见[！!。~～]*$|再会|保重|晚安",
     re.IGNORECASE,
 )
 ASKS: Final = re.compile(

@@ -13,6 +13,8 @@ from typing import Final
 from rapidfuzz import fuzz
 
 NEAR: Final = 85.0  # of 100; below it two texts are two texts
+NEAR_LONG: Final = 80.0  # two texts as long as LONG that agree in every fact are a paraphrase below NEAR too
+LONG: Final = 24  # characters, of the shorter one
 SHORTEST: Final = 10  # characters worth comparing: `好的。` may be said twice
 
 _SURNAMES: Final = (
@@ -59,7 +61,7 @@ def facts(text: str) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(sorted(kind)) for kind in (numbers, times, names, denials))
 
 
-def nearly_the_same(one: str, other: str, at_least: float = NEAR) -> float | None:
+def nearly_the_same(one: str, other: str) -> float | None:
     """How alike two texts are (0 to 100) that say the same; None where they don't, or are too short.
 
     Words in another order count as the same in Latin script, where they are words.
@@ -67,6 +69,7 @@ def nearly_the_same(one: str, other: str, at_least: float = NEAR) -> float | Non
     a, b = folded(one), folded(other)
     if min(len(a), len(b)) < SHORTEST or facts(one) != facts(other):
         return None
+    at_least = NEAR_LONG if min(len(a), len(b)) >= LONG else NEAR
     alike = max(fuzz.ratio(a, b), _reordered(one, other))
     return alike if alike >= at_least else None
 

@@ -7,6 +7,7 @@ places and its likeness and never taken out here: each of the two may say one th
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from itertools import combinations
 from typing import Final
@@ -66,7 +67,7 @@ def sentences(paragraph: str) -> list[str]:
 
 def judge(text: str) -> GateResult:
     """Of an answer that `without_repeats` went over. Positions: `/3` is paragraph 3, from 0."""
-    if not text.strip():
+    if not any(_is_said(char) for char in text):
         found = Violation(EMPTY, "", "the answer has no words", "answer the request from the results")
         return verdict(GATE, [found])
     pieces = [
@@ -75,6 +76,11 @@ def judge(text: str) -> GateResult:
         if is_prose(paragraph) and _CODE not in paragraph
     ]
     return verdict(GATE, [*_alike(pieces[:MOST_COMPARED]), *_alike_within(pieces[:MOST_COMPARED])])
+
+
+def _is_said(char: str) -> bool:
+    """A letter or a digit, or a picture that stands for a word (👍); no mark and no space."""
+    return char.isalnum() or unicodedata.category(char) == "So"
 
 
 def _alike(pieces: Sequence[tuple[int, str]]) -> list[Violation]:

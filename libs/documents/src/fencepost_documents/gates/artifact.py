@@ -35,6 +35,12 @@ from .artifact_name import judge_name
 from .facts import contract_from
 
 GATE: Final = "artifact-quality-v1"
+CODES: Final = (
+    "artifact_missing", "artifact_unreadable", "artifact_empty", "hash_mismatch", "name_unsafe",
+    "suffix_mismatch", "kind_unwanted", "active_content", "language_wrong", "table_missing",
+    "chart_missing", "field_missing", "blank_page", "content_differs", "report_missing",
+    "report_differs", "source_not_covered", "coverage_unknown", "coverage_incomplete", "truncated",
+)  # fmt: skip
 _OUTLINES: Final = {
     "pptx": TypeAdapter[AnyOutline](Outline),
     "docx": TypeAdapter[AnyOutline](DocumentOutline),

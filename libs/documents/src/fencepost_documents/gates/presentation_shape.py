@@ -74,7 +74,7 @@ def _fields(required: Sequence[str], found: Sequence[Placed]) -> Iterator[Violat
 
 
 def _slide(pointer: str, slide: Slide) -> Iterator[Violation]:
-    if not clean_line(slide.title):
+    if not any(char.isalnum() for char in clean_line(slide.title)):
         yield Violation(
             "title_blank", f"{pointer}/title", "the title has no words", "say what the slide shows"
         )

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Final
 
 from fencepost_domain.gates import Violation
 
-from fencepost_documents.ir import SCHEMA_VERSION, Record
+from fencepost_documents.ir import SCHEMA_VERSION
 from fencepost_documents.office.clean import squeeze
 from fencepost_documents.office.outline import Outline, Row, Table
 
 from .facts import Places, PresentationFacts
-from .fields import is_time, meets
 from .presentation_shape import tables
+from .row_values import judge_row
 
 Place = tuple[str, str]  # artifact id, locator within it
 _NAMED: Final = 20  # locators that a detail lists
-_DIGITS: Final = re.compile(r"\d+")
 
 
 def judge_sources(outline: Outline, facts: PresentationFacts) -> Iterator[Violation]:
     yield from _sources(outline, facts)
     places = Places(facts.sources)
     cited: dict[Place, str] = {}
+    meant: set[Place] = set()  # by ambiguous locators too: those are told as that, not as a loss
     for pointer, table in tables(outline):
         seen: dict[str, str] = {}
         for at, row in enumerate(table.rows):
@@ -34,7 +33,8 @@ def judge_sources(outline: Outline, facts: PresentationFacts) -> Iterator[Violat
             yield from _repeated(here, table, row, found, seen)
             if len(found) == 1:
                 cited.setdefault(found[0], here)
-    yield from _records(outline, facts, cited)
+            meant.update(found)
+    yield from _records(outline, facts, cited, meant)
 
 
 def _sources(outline: Outline, facts: PresentationFacts) -> Iterator[Violation]:
@@ -93,7 +93,9 @@ def _repeated(
     seen.setdefault(words, here)
 
 
-def _records(outline: Outline, facts: PresentationFacts, cited: Mapping[Place, str]) -> Iterator[Violation]:
+def _records(
+    outline: Outline, facts: PresentationFacts, cited: Mapping[Place, str], meant: Set[Place]
+) -> Iterator[Violation]:
     wanted = facts.contract.full_coverage and bool(facts.contract.attachments)
     if facts.records is None or (wanted and not facts.records):
         if wanted:
@@ -103,7 +105,7 @@ def _records(outline: Outline, facts: PresentationFacts, cited: Mapping[Place, s
             )
         return
     by_place = {(one.artifact_id, one.source_locator): one for one in facts.records}
-    lost = [place for place in by_place if place not in cited] if wanted else []
+    lost = [place for place in by_place if place not in meant] if wanted else []
     if lost:
         named = ", ".join(place for _, place in lost[:_NAMED]) + (", ..." if len(lost) > _NAMED else "")
         said = f"{len(lost)} of {len(by_place)} records have no row: {named}"
@@ -112,52 +114,10 @@ def _records(outline: Outline, facts: PresentationFacts, cited: Mapping[Place, s
     for place, pointer in cited.items():
         if place in by_place:
             table, row = where[pointer]
-            yield from _faithful(pointer, table, row, by_place[place])
+            yield from judge_row(pointer, table, row, by_place[place])
 
 
 def _row_pointers(outline: Outline) -> Iterator[tuple[str, tuple[Table, Row]]]:
     for pointer, table in tables(outline):
         for at, row in enumerate(table.rows):
             yield f"{pointer}/rows/{at}", (table, row)
-
-
-def _faithful(here: str, table: Table, row: Row, record: Record) -> Iterator[Violation]:
-    """The row is of this record, and its times say all that the source says."""
-    values = [value for value in record.fields.values() if squeeze(value)]
-    if values and not any(_shares(cell, value) for cell in row.cells for value in values):
-        said = f"nothing of the row stands at {record.source_locator}"
-        yield Violation(
-            "record_mismatch", here, said, "take the cells from the record that the locator names"
-        )
-        return
-    for name, value in record.fields.items():
-        if not is_time(name):
-            continue
-        for column, cell in zip(table.columns, row.cells, strict=False):
-            lost = _numbers(value) - _numbers(cell)
-            if meets(column, name) and lost and not _other_time(column, name, record):
-                said = f"the source says {value[:80]!r}, the cell {cell[:80]!r}"
-                position = f"{here}/cells/{table.columns.index(column)}"
-                yield Violation(
-                    "time_incomplete", position, said, "give the whole time, as the source has it"
-                )
-
-
-def _other_time(column: str, name: str, record: Record) -> bool:
-    """The column is that of another of the record's fields: `结束时间` isn't short of `开始时间`."""
-    exact = [field for field in record.fields if squeeze(field).casefold() == squeeze(column).casefold()]
-    return bool(exact) and name not in exact
-
-
-def _numbers(text: str) -> set[int]:
-    return {int(digits) for digits in _DIGITS.findall(text)}
-
-
-def _shares(cell: str, value: str) -> bool:
-    """They have words or numbers in common; a translation keeps the numbers."""
-    have, want = squeeze(cell).casefold(), squeeze(value).casefold()
-    if have and (have in want or want in have):
-        return True
-    if _numbers(cell) & _numbers(value):
-        return True
-    return any(have[at : at + 2] in want for at in range(len(have) - 1)) and not have.isascii()

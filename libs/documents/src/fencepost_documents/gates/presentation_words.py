@@ -19,6 +19,8 @@ from .facts import PresentationFacts
 _KEPT_AS_IS: Final = re.compile(
     r"https?://\S+|www\.\S+|\S+@\S+|[（(][^（）()]{1,80}[）)]|“[^”]{1,60}”|《[^》]{1,80}》"
 )
+# `李小龙 (Li Xiaolong)`: a name in its own script with its reading behind it.
+_GLOSSED: Final = re.compile(r"[\u3400-\u9fff\uf900-\ufaff·]{1,12}\s*[（(][^（）()]*[A-Za-z][^（）()]*[）)]")
 _NO_LETTER_AHEAD: Final = r"(?<![A-Za-z])"  # not a word boundary: to one, Chinese is letters too
 _NO_LETTER_BEHIND: Final = r"(?![A-Za-z])"
 _MONTH: Final = r"(?:january|february|march|april|may|june|july|august|september|october|november|december)"
@@ -45,8 +47,9 @@ _PRODUCTION: Final = tuple(
         r"\b(?:speaker|presenter|designer|production) notes?\s*[:：]|\bnotes? (?:to|for) the designer",
         r"\b(?:this|the) slide (?:should|will|needs? to)\b|\bas (?:requested|instructed) by the user\b",
         r"\bas an? (?:AI|language model)\b|\bI (?:have )?(?:generated|created) (?:this|the) (?:slide|deck)",
-        r"此处(?:插入|放置|添加|填写|可)|在此(?:插入|处添加|填写)|插入(?:一张)?(?:图片|图表|配图|logo)",
-        r"待(?:补充|完善|填写)|(?:本页|该页|此页|这一页)(?:应|需要?|建议|将)",
+        r"此处(?:插入|填写|可(?:插|放|加|填))|此处(?:放置?|贴|配|添加)[^，。,]{0,12}?(?:图|照片|截图|logo|视频|表格)",
+        r"在此(?:处?插入|处?填写)|在此处添加[^，。,]{0,8}?(?:图|文字|内容|标题)|插入(?:一张)?(?:图片|图表|配图|logo)",
+        r"(?<!有)待(?:设计师?|美工|编辑|后续|领导|客户)?(?:补充|完善|填写)|(?:本页|该页|此页|这一页)(?:应|需要?|建议|将)",
         r"制作(?:说明|备注|提示)|排版(?:说明|建议|要求)|(?:请|给|致)设计师|演讲者?备注|讲稿[:：]|配图建议",
         r"(?:字体|字号|配色)(?:建议|要求)|根据(?:用户|您)的?(?:要求|需求|指令)|按(?:用户|您)的?要求",
         r"作为(?:一个)?(?:AI|人工智能|语言模型)|(?:某某|[xX×]{2,})(?:公司|单位|部门)",
@@ -121,7 +124,7 @@ def untranslated(line: str, language: Language) -> str:
     """
     rest = _KEPT_AS_IS.sub(" ", line)
     if language == "en":
-        found = _HAN.search(rest)
+        found = _HAN.search(_KEPT_AS_IS.sub(" ", _GLOSSED.sub(" ", line)))
         return found.group() if found else ""
     if found := ENGLISH_DAY.search(rest) or _MONTH_OF_DATE.search(rest):
         return found.group()

@@ -13,8 +13,8 @@ from fencepost_intents.patterns import lazy
 from fencepost_intents.result import Span
 
 _KIND: Final = lazy(
-    r"(?P<pptx>pptx?(?![a-z])|幻灯片?|演示文稿|演示稿|课件|简报(?!会)|胶片|\b(?:slide ?decks?|slide ?shows?|slides?|decks?|presentations?|power ?points?|keynote)\b)"
-    r"|(?P<xlsx>xlsx?(?![a-z])|excel(?![a-z])|电子表格|工作簿|表格文件|\b(?:spread ?sheets?|workbooks?)\b)"
+    r"(?P<pptx>pptx?(?![a-z])|幻灯片?|演示文稿|演示稿|课件|简报(?!会)|胶片|(?<![a-z])(?:slide ?decks?|slide ?shows?|slides?|decks?|presentations?|power ?points?|keynote)(?![a-z]))"
+    r"|(?P<xlsx>xlsx?(?![a-z])|excel(?![a-z])|电子表格|工作簿|表格文件|(?<![a-z])(?:spread ?sheets?|workbooks?)(?![a-z]))"
     r"|(?P<docx>docx?(?![a-z])|(?<!in a )(?<!in one )\bword\b(?! (?:for|count|by|limit|of|cloud))|(?<![a-z])(?<!in a )(?<!in one )word(?![a-z ])|文档|\b(?:word )?documents?\b)"
     r"|(?P<email>e-?mails?\b(?! address)|邮件)"
 )
@@ -24,16 +24,16 @@ _MAKE: Final = lazy(
 )
 # Words by which the file after them is where something comes from. Between them and the file: no goal.
 _FROM: Final = lazy(
-    r"(?:基于|根据|依据|依照|按照?|参考|参照|从|由|把|将|这[个份篇些]?|那[个份篇些]|该|附件(?:中|里)?的?|上传的|已有的?|现有的?|原来?的?|我的|打开|阅读|读取?|解析|分析|提取|查看|看看?|翻译|检查|校对|修改|总结)(?:全部|所有|一?下|我|两?[个份]|附件|的|上传|中文|英文|每一?[个份]|\d+|[一二三四五六七八九十两几]+[个份])*$"
+    r"(?:基于|根据|依据|依照|按照?|参考|参照|从|由|把|将|这[个份篇些]?|那[个份篇些]|该|附件(?:中|里)?的?|上传的|已有的?|现有的?|原来?的?|我的|打开|阅读|读取?|解析|分析|提取|查看|看看?|翻译|校对|修改|(?:检查|总结)(?!的))(?:全部|所有|一?下|我|两?[个份]|附件|的|上传|中文|英文|每一?[个份]|\d+|[一二三四五六七八九十两几]+[个份])*$"
     r"|\b(?:from|based on|using|according to|of|in|attached|uploaded|this|that|these|those|existing|my|read|open|analy[sz]e|summari[sz]e|sum up|review|extract|check|proofread|per|given|original|old|source|both|two|three|all|every|each)(?: (?:the|this|that|these|my|our|attached|uploaded|all|every|each|of|existing|following|english|chinese|original|two|three|both|from|\d+))* *$"
 )
 # Words by which the file after them is the goal, whatever stands before.
 _INTO: Final = lazy(
-    r"(?:成|为|作|到|以|用)(?:一?[个份套]|新的?|[中英双]文|英语|繁体|简体|中英双语|双语|\d+页的?|[一二三四五六七八九十]+页的?|的|漂亮的|正式的)*$"
-    r"|\bon(?: (?:a|one|each|every|new|single))+ *$|\b(?:into|to|as|in|source for|basis for|input for)(?: (?:an?|the|one|new|short|formal|\d+-?(?:page|slide)|english|chinese|real|proper|single|nice|editable|bilingual))* *$"
+    r"(?:成|为|作|到|以|用)(?:一?[个份套]|新的?|[中英双]文|英语|繁体|简体|中英双语|双语|(?:不超过|最多|至多)?\d+页(?:左右|以内|之内|以上|上下)?的?|[一二三四五六七八九十]+页(?:左右|以内|之内|以上|上下)?的?|的|漂亮的|正式的)*$"
+    r"|\b(?:on(?: (?:a|one|each|every|new|single))+|in an? (?:table|chart|list) on the) *$|\b(?:into|to|as|in|source for|basis for|input for)(?: (?:an?|the|one|new|short|formal|\d+-?(?:page|slide)|english|chinese|real|proper|single|nice|editable|bilingual))* *$"
 )
 _AFTER_SOURCE: Final = lazy(
-    r"^\S*?(?:里面?|中|内|上)(?:的|提取|找|摘|读|有|所)|^(?:附件|文件)?的(?:内容|数据|文字|要点|信息|第|每|全部|所有|页|表格)|^ (?:attachment|i (?:sent|attached|uploaded)|you (?:made|sent)|that i|attached|above)\b|^(?:文件)?(?:是|有)(?:什么|哪|多少)|^(?:打不开|坏了|损坏)"
+    r"^\S*?(?:里面?|中|内|上)(?:的|提取|找|摘|读|有|所)|^(?:附件|文件)?的(?:内容|数据|文字|要点|信息|第|每|全部|所有|页|表格)|^ (?:attachment|i (?:sent|attached|uploaded)|you (?:made|sent)|that i|attached|above)\b|^的?(?:大纲|提纲|目录结构|思路)|^ (?:outline|structure)\b|^(?:文件)?(?:是|有)(?:什么|哪|多少)|^(?:打不开|坏了|损坏)"
 )
 _ABOUT: Final = lazy(
     r"(?:关于|介绍|主题是|讲|讲述|谈|论)[^,]{0,20}$|\b(?:about|on|titled|called|regarding|explaining|for (?:a|my|the))\b[^,]{0,30}$"
@@ -43,7 +43,7 @@ _BARE: Final = lazy(
     r"^\s*(?:请|麻烦|帮我|我|给|来|一|[份个套]|a |an |the |one |new |中文|英文|英语|[\d一二三四五六七八九十]+页(?:左右)?的?|chinese |english |[\w-]+ ){0,4}$"
 )
 _BARE_AFTER: Final = lazy(
-    r"^\s*(?:$|吧|一?[份个套]|就[行好]|也?可以|文件|格式|版|[包含括]{2}|含|要|不|和|与|及|(?:里面?|中)?每|做[好完]|写[好完]|完成|、|\+|的?$)|^(?:\s*$|,| (?:documents?|docs?|files?|please|with|without|in|about|on|for|from|covering|and|or|not|that|must|should|will do|is (?:fine|enough|ok|okay))\b)"
+    r"^\s*(?:$|吧|一?[份个套]|就[行好]|也?可以|文件|格式|版|[包含括]{2}|含|要|不|和|与|及|(?:里面?|中)?每|做[好完]|写[好完]|完成|、|\+|的?$)|^(?:\s*$|,| (?:documents?|docs?|files?|please|pls|plz|with|without|in|about|on|for|from|covering|and|or|not|that|must|should|will do|is (?:fine|enough|ok|okay))\b)"
 )
 _AFTER_MAKE: Final = lazy(
     r"^[^,。]{0,8}?(?:也|再|都|帮我|给我|麻烦)?(?:做|生成|写|制作|要|来|出|准备)(?!好的|过|了)(?:一?[份个套下]|成|出来|$)|^(?:里面?|中|上)?(?:都|也)?(?:要|需要?|必须|应该|得)(?:有|体现|包[含括]|列|放|写|显示|含)|^(?:里面?|中|上)(?:都|也)?(?:写[明上出]|注明|列[出上]|加[上入]?|放[上入]?|体现|展示)|^ (?:please|too|as well)\b|^ (?:must|should|has to|needs? to) (?:have|include|show|contain|list)\b"
@@ -94,7 +94,7 @@ def _is_goal(clause: Clause, start: int, before: str, after: str, joined: bool) 
         return False
     if _INTO.search(before) and (not clause.asks or _MAKE.search(clause.words[:start])):
         return True
-    if joined and len(before) <= 12 and _JOINS.search(before):
+    if joined and ((len(before) <= 12 and _JOINS.search(before)) or _joins_with_noun(before, after)):
         return True
     if _FROM.search(before):
         return False
@@ -107,12 +107,20 @@ def _is_goal(clause: Clause, start: int, before: str, after: str, joined: bool) 
     return bool(alone) and not clause.asks  # 中文PPT; not 文档里说了什么
 
 
+def _joins_with_noun(before: str, after: str) -> bool:
+    """A Word *handout and a* deck, a Word *file and* email *draft*; not: a Word file and email it."""
+    found = _NOUN_JOINS.search(before)
+    return found is not None and bool(found.group("article") or _A_DRAFT.search(after))
+
+
 def _goes_on(between: str) -> bool:
     """关于X的PPT: the file stands behind its topic; "about how people hate slides" doesn't."""
     return bool(_TOPIC_DONE.search(between))
 
 
 _TOPIC_DONE: Final = lazy(r"的\s*(?:中文|英文|英语|\d+页)?\s*$")
+_NOUN_JOINS: Final = lazy(r"^ [a-z]+ (?:and|plus|&)(?P<article> an?| one)?(?: also)? $")
+_A_DRAFT: Final = lazy(r"^ drafts?\b")
 _JOINS: Final = lazy(
     r"^\s*(?:和|与|及|以及|、|/|\+|或|加|还有|and|or|plus|&|,)?\s*(?:and |or )?(?:an? |one |the |also )?(?:一?[份个])?(?:中文|英文|english |chinese )?\s*$"
 )

@@ -14,7 +14,7 @@ from fencepost_intents.patterns import lazy
 from fencepost_intents.result import SlotValue
 
 _ALL: Final = lazy(
-    r"全部(?!门|队|落|长)|所有(?!权|制|者)|每一?[项条行笔份款](?!不|最多|至多|限|一[个条位项份])|每一(?:个|页|张|家|位|名)(?!月|人|星期|季度|小时|礼拜|周|工作日)|每个(?!月|人|星期|季度|小时|礼拜|周|工作日|部分|页面)(?=[\u4e00-\u9fff])|逐[项条行个一页]|(?<!不)完整(?!性|句|路径|姓名|地址|的(?:一天|句子|姓名|地址))|全量|一[个条项]都?不[能许要]?[漏落少]|(?:不|别|勿|无|没有?)(?:要|能|得|许|可|准)?(?:有)?(?:任何)?(?:遗漏|漏掉|漏(?!洞)|落下|缺失|省略)|全都|悉数|一网打尽|全文|整[本份篇](?!的?价)|毫无遗漏"
+    r"全部(?!门|队|落|长)|所有(?!权|制|者)|每一?[项条行笔份款章](?!不|最多|至多|限|一[个条位项份])|每一(?:个|页|张|家|位|名)(?!月|人|星期|季度|小时|礼拜|周|工作日)|每个(?!月|人|星期|季度|小时|礼拜|周|工作日|部分|页面)(?=[\u4e00-\u9fff])|逐[项条行个一页]|(?<!不)完整(?!性|句|路径|姓名|地址|的(?:一天|句子|姓名|地址))|全量|一[个条项]都?不[能许要]?[漏落少]|(?:不|别|勿|无|没有?)(?:要|能|得|许|可|准)?(?:有)?(?:任何)?(?:遗漏|漏掉|漏(?!洞)|落下|缺失|省略)|全都|悉数|一网打尽|全文|整[本份篇](?!的?价)|毫无遗漏"
     r"|\b(?:all(?! (?:right|the best|day|night|week|year|over|about|in all|of a sudden|along|kinds|sorts|hands|set|good|done|caps|levels|ages|audiences|staff))|every(?! (?:day|week|month|year|morning|evening|night|hour|monday|tuesday|wednesday|thursday|friday|saturday|sunday|time|other|now|quarter|weekday|few|\d+|one of us|slide|page))|everything|each(?! (?:other|day|week|month|year|time|slide|page|of us|team|quarter))|complete(?! (?:sentences?|stranger|guide|the|novice|it|name))|completely|the entire|entire|the whole|in full(?! \w)|full(?:y)? (?:coverage|list|content|text|table|document|file|report|dataset|cover\w*)|without (?:omissions?|leaving|omitting|skipping|missing|exceptions?)|(?:don't|do not|never) (?:leave (?:anything|any|out)|miss|skip|omit|drop)|nothing (?:(?:may|must|should|can) be )?(?:left out|missing|omitted|lost)|exhaustive(?:ly)?|no omissions)\b"
 )
 _SELF_NEGATED: Final = lazy(r"漏|落下|缺失|省略|without|don't|do not|never|no omissions|nothing|都不|不")
@@ -135,7 +135,7 @@ def _thing(scope: Scope, rule: re.Pattern[str], idiom: re.Pattern[str]) -> bool:
 
 
 _MADE: Final = lazy(
-    r"做|生成|制作|写|加|放|画|配|要|导出|整理|\b(?:make|create|build|add|with|include|write|generate|draw|put|need)\b"
+    r"做|生成|制作|写|加|放|画|配|要|导出|整理|\b(?:make|use|create|build|add|with|include|write|generate|draw|put|need)\b"
 )
 _IGNORED: Final = lazy(
     r"(?:不(?:要|用|必|需要?)|别|无需)(?:再)?(?:看|管|用|参考|考虑|读|使用)(?:上面的|任何)?附件|(?:忽略|无视|抛开|撇开)(?:掉)?(?:所有|全部)?附件|附件(?:不用|不必|不要)(?:看|管|理|用)"

@@ -1,0 +1,54 @@
+"""How good the task contract's compiler is: `python -m fencepost_intents.evaluate_contracts FILE...`.
+
+A row is `{id, text, expected}`; `expected` names what differs from an empty contract with one attachment
+(`a1`). Exit code 1 when a row compiles to another contract, with the fields that differ.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from fencepost_intents.task_contract import compile_task_contract
+
+ATTACHED: Final = "a1"
+EMPTY: Final[Mapping[str, Any]] = {
+    "file_kinds": [],
+    "full_coverage": False,
+    "attachments": [ATTACHED],
+    "required_fields": [],
+    "language": None,
+    "tables": False,
+    "pictures": False,
+}
+
+
+def differences(row: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Field -> (expected, compiled), of the fields that differ."""
+    wanted = {**EMPTY, **row["expected"]}
+    found = compile_task_contract(row["text"], "zh-CN", [ATTACHED]).to_json()
+    return {name: (wanted[name], found[name]) for name in EMPTY if wanted[name] != found[name]}
+
+
+def wrong_rows(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """A line for each row that compiles to another contract."""
+    told = ((row, differences(row)) for row in rows)
+    return [f"{row['id']} {row['text']!r}: {differ}" for row, differ in told if differ]
+
+
+def main(paths: Sequence[str]) -> int:
+    good = bool(paths)
+    for path in paths:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        rows = [json.loads(line) for line in lines if line.strip()]
+        wrong = wrong_rows(rows)
+        print("\n".join([f"{path}: {len(rows) - len(wrong)} of {len(rows)} contracts as labelled", *wrong]))
+        good = good and bool(rows) and not wrong
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
