@@ -7,7 +7,7 @@ whenever a contract is made or read, and `refine` only ever adds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any, Final
@@ -19,6 +19,7 @@ COMPLETION: Final = "all_hard_requirements_pass"
 FILE_KINDS: Final = ("pptx", "docx", "xlsx", "email")
 EMAIL: Final = "email"
 MAX_FIELDS: Final = 40
+MAX_PAGES: Final = 500  # of a presentation; who says "at least ten" has this for an upper bound
 MAX_NAME: Final = 80  # characters of a field's name
 
 
@@ -36,6 +37,7 @@ class Requirement(StrEnum):
     LANGUAGE_MATCHES = "language_matches"
     TABLES_PRESENT = "tables_present"
     PICTURES_PRESENT = "pictures_present"
+    PAGE_COUNT_FITS = "page_count_fits"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,9 @@ class TaskContract:
 
     file_kinds: of FILE_KINDS. attachments: artifact ids the work is bound to. required_fields: names as the
     user wrote them. language: of the output, a BCP 47 tag, None when it was not said. tables, pictures: asked
-    for. hard_requirements: at least those that follow from the rest, which are added here; further names are
-    kept. Raises Invalid for a kind, a version or a completion that doesn't exist.
+    for. pages: least and most of a presentation, None when no number was said. hard_requirements: at least
+    those that follow from the rest, which are added here; further names are kept. Raises Invalid for a kind,
+    a version or a completion that doesn't exist.
     """
 
     version: str = VERSION
@@ -56,6 +59,7 @@ class TaskContract:
     language: str | None = None
     tables: bool = False
     pictures: bool = False
+    pages: tuple[int, int] | None = None
     hard_requirements: tuple[str, ...] = ()
     completion: str = COMPLETION
 
@@ -79,8 +83,10 @@ class TaskContract:
         return any(kind != EMAIL for kind in self.file_kinds)
 
     def to_json(self) -> dict[str, Any]:
-        """As it is kept in state, events and the run's view."""
+        """As it is kept in state, events and the run's view. `pages` only where some were asked for."""
         values = {one.name: getattr(self, one.name) for one in fields(self)}
+        if self.pages is None:
+            del values["pages"]
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     @classmethod
@@ -105,9 +111,19 @@ def _read(name: str, value: object) -> Any:
     elif name in _FLAGS:
         if isinstance(value, bool):
             return value
+    elif name == "pages":
+        if value is None:
+            return None
+        if isinstance(value, list | tuple) and _is_range(value):
+            return tuple(value)
     elif isinstance(value, str) or (value is None and name == "language"):
         return value
     raise Invalid(f"/{name}", f"{type(value).__name__} can't stand here", "contract_malformed")
+
+
+def _is_range(value: Sequence[Any]) -> bool:
+    are_numbers = len(value) == 2 and all(type(one) is int for one in value)
+    return are_numbers and 1 <= value[0] <= value[1] <= MAX_PAGES
 
 
 def following_requirements(contract: TaskContract) -> tuple[str, ...]:
@@ -128,6 +144,7 @@ def following_requirements(contract: TaskContract) -> tuple[str, ...]:
         R.LANGUAGE_MATCHES: made and contract.language is not None,
         R.TABLES_PRESENT: files and contract.tables,
         R.PICTURES_PRESENT: files and contract.pictures,
+        R.PAGE_COUNT_FITS: "pptx" in contract.file_kinds and contract.pages is not None,
     }
     return tuple(str(name) for name, holds in follows.items() if holds)
 

@@ -13,6 +13,7 @@ from fencepost_domain.task_contract import TaskContract
 
 from fencepost_intents.contract.fields import required_fields
 from fencepost_intents.contract.kinds import file_kinds
+from fencepost_intents.contract.pages import pages
 from fencepost_intents.contract.scope import scope_of
 from fencepost_intents.contract.wishes import (
     full_coverage,
@@ -34,12 +35,14 @@ def compile_task_contract(text: str, locale: str | None, attachments: Sequence[s
         text = text[: LONGEST // 2] + "\n" + text[-LONGEST // 2 :]
     scope = scope_of(text)
     bound = () if ignores_attachments(scope) else tuple(dict.fromkeys(attachments))
+    kinds = file_kinds(scope)
     return TaskContract(
-        file_kinds=file_kinds(scope),
+        file_kinds=kinds,
         full_coverage=full_coverage(scope),
         attachments=bound,
         required_fields=required_fields(scope),
         language=output_language(scope, locale),
         tables=tables(scope),
         pictures=pictures(scope),
+        pages=pages(scope) if "pptx" in kinds else None,  # of others nobody knows before they are printed
     )

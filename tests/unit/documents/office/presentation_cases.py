@@ -71,6 +71,8 @@ BAD: list[tuple[str, str, Any, Any]] = [
         slide(3, {"kind": "bullets", "chart": None, "bullets": ["有"]}),
         facts(contract={"pictures": True}),
     ),
+    ("page_count", "/slides", arguments(), facts(contract={"pages": (1, 3)})),
+    ("page_count", "/slides", arguments(), facts(contract={"pages": (9, 12)})),
     ("field_missing", "/slides/2/table/columns", without_columns(2), facts()),
     ("field_missing", "/slides/2/table/columns", without_columns(1), facts()),
     ("cells_mismatch", f"{ROWS}/1/cells", row({"cells": ["数据治理研讨会", "2026-03-02 14:30"]}), facts()),

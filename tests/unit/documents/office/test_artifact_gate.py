@@ -120,6 +120,15 @@ def test_a_chart_of_the_outline_is_in_the_file_whether_pictures_were_asked_or_no
     assert judge(made(), facts(contract=contract(pictures=False))).passed
 
 
+def test_the_files_own_pages_are_counted() -> None:
+    pages = facts().file.pages
+    assert judge(made(), facts(contract=contract(pages=(pages, pages)))).passed
+    wished = contract(pages=(1, pages - 1))
+    judged = judge(made(), facts(contract=wished))
+    assert judged.codes == ("page_count",) and "page_count_fits" in wished.hard_requirements
+    assert proofs(judged, wished)["page_count_fits"] is False
+
+
 LIES: list[tuple[str, Any]] = [
     ("pages", 9),
     ("tables", 2),
@@ -308,7 +317,7 @@ def test_every_code_of_the_table_has_a_bad_example() -> None:
     rows = [line.split("|")[1] for line in said.splitlines() if line.startswith("| `")]
     named = {part for row in rows for part in row.split("`")}
     shown = {code for code, *_ in BAD} | {code for *_, codes in BEHIND for code in codes}
-    shown |= {"coverage_incomplete", "active_content", "artifact_empty"}
+    shown |= {"coverage_incomplete", "active_content", "artifact_empty", "page_count"}
     assert {one.strip(" ,") for one in named} - {""} == shown
 
 

@@ -10,7 +10,7 @@ read again from its bytes; the tool's `quality_report` is a claim that each of t
 | `hash_mismatch` | the bytes looked at are not those that were registered |
 | `name_unsafe`, `suffix_mismatch`, `kind_unwanted` | its name, its content and the wish don't fit |
 | `active_content` | macros, formulas, links that lead out |
-| `language_wrong`, `table_missing`, `chart_missing`, `field_missing` | the contract isn't met |
+| `language_wrong`, `table_missing`, `chart_missing`, `field_missing`, `page_count` | the contract isn't met |
 | `blank_page`, `content_differs` | the file says less or else than was asked of it |
 | `report_missing`, `report_differs` | the tool's report is absent, or not true |
 | `source_not_covered`, `coverage_unknown`, `coverage_incomplete`, `truncated` | sources left out |
@@ -60,6 +60,7 @@ DISPROVED_BY: Final[Mapping[str, frozenset[str]]] = {
     Requirement.LANGUAGE_MATCHES: _OPENS | {"language_wrong"},
     Requirement.TABLES_PRESENT: _OPENS | {"table_missing", "content_differs"},
     Requirement.PICTURES_PRESENT: _OPENS | {"chart_missing"},
+    Requirement.PAGE_COUNT_FITS: _OPENS | {"page_count"},
 }
 
 

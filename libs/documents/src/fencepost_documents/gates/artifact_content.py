@@ -34,8 +34,19 @@ def judge_content(outline: AnyOutline, file: Inspection, contract: TaskContract)
     if (contract.pictures and not file.charts) or file.charts < len(charts_of(outline)):
         said = f"the file has {file.charts} charts"
         yield Violation("chart_missing", "", said, "make it with a chart")
+    yield from _pages(file, contract)
     yield from _fields(file, contract)
     yield from _same(outline, file)
+
+
+def _pages(file: Inspection, contract: TaskContract) -> Iterator[Violation]:
+    """Only a presentation has pages of its own: how many a document fills is known when it is printed."""
+    if contract.pages is None or file.kind != "pptx" or contract.pages[0] <= file.pages <= contract.pages[1]:
+        return
+    least, most = contract.pages
+    wanted = str(most) if least == most else f"{least} to {most}"
+    said = f"the presentation has {file.pages} pages, asked for were {wanted}"
+    yield Violation("page_count", "", said, "choose what is shown, or split it, so that the pages fit")
 
 
 def _fields(file: Inspection, contract: TaskContract) -> Iterator[Violation]:

@@ -10,6 +10,7 @@ arguments and facts give the same result, on any machine and after any crash.
 | `title_blank`, `slide_without_content` | a slide that says nothing |
 | `table_missing`, `chart_missing` | asked for, and not there with real rows or values |
 | `field_missing` | a field the user named has no column |
+| `page_count` | more or fewer pages than were asked for |
 | `cells_mismatch`, `columns_repeated`, `chart_mismatch` | a table or chart that contradicts itself |
 | `entity_repeated` | one source entity twice |
 | `cell_empty`, `cell_punctuation`, `cell_separators` | a cell without words |

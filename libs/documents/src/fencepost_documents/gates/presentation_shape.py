@@ -10,6 +10,7 @@ from fencepost_domain.gates import Violation
 
 from fencepost_documents.office.clean import clean_line
 from fencepost_documents.office.outline import Chart, Outline, Slide, Table
+from fencepost_documents.office.page_count import page_count
 
 from .facts import PresentationFacts
 from .fields import meets, normal
@@ -52,6 +53,15 @@ def _asked(outline: Outline, facts: PresentationFacts) -> Iterator[Violation]:
             "chart_missing", "/slides", "no slide has a chart", "add a slide of kind `chart` with real values"
         )
     yield from _fields(contract.required_fields, found)
+    yield from _pages(outline, contract.pages)
+
+
+def _pages(outline: Outline, asked: tuple[int, int] | None) -> Iterator[Violation]:
+    if asked is None or asked[0] <= (found := page_count(outline)) <= asked[1]:
+        return
+    wanted = str(asked[1]) if asked[0] == asked[1] else f"{asked[0]} to {asked[1]}"
+    said = f"this makes {found} pages, asked for were {wanted}; a long table goes on on further pages"
+    yield Violation("page_count", "/slides", said, "choose what is shown, or split it, so that the pages fit")
 
 
 def _fields(required: Sequence[str], found: Sequence[Placed]) -> Iterator[Violation]:

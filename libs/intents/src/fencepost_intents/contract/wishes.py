@@ -121,21 +121,24 @@ def pictures(scope: Scope) -> bool:
 
 
 def _thing(scope: Scope, rule: re.Pattern[str], idiom: re.Pattern[str]) -> bool:
-    wanted = False
+    wanted = refused = False
     for clause in scope.clauses:
         if clause.asks and not _MADE.search(clause.words):
             continue  # how many tables are in it?
         for found in rule.finditer(clause.words):
             before, after = clause.words[: found.start()], clause.words[found.end() :]
             if negated(clause.words, found.start(), scope.zh):
-                return False
+                wanted, refused = False, True
+                continue
+            if refused and not _MADE.search(clause.words):
+                continue  # "no table: tables are hard to read" asks for none; "but one of the prices" does
             read_from = _SOURCE_THING.search(before) or _SOURCE_AFTER.search(after) or idiom.search(before)
             wanted = wanted or not read_from
     return wanted
 
 
 _MADE: Final = lazy(
-    r"做|生成|制作|写|加|放|画|配|要|导出|整理|\b(?:make|use|create|build|add|with|include|write|generate|draw|put|need)\b"
+    r"做|生成|制作|写|加|放|画|配|要|含|带|导出|整理|\b(?:make|use|create|build|add|with|include|write|generate|draw|put|need)\b"
 )
 _IGNORED: Final = lazy(
     r"(?:不(?:要|用|必|需要?)|别|无需)(?:再)?(?:看|管|用|参考|考虑|读|使用)(?:上面的|任何)?附件|(?:忽略|无视|抛开|撇开)(?:掉)?(?:所有|全部)?附件|附件(?:不用|不必|不要)(?:看|管|理|用)"

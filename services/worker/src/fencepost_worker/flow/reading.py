@@ -59,7 +59,8 @@ def offered(facts: Facts, *, acted: bool, off: Container[str] = ()) -> tuple[Too
 
 async def module_agent(state: State, step: Step) -> Patch:
     """As in 1.0.0, and the mode: one planned tool among the chosen ones makes it `agentic`."""
-    task = {"contract": dict(state["contract"]), "attachments": list(step.facts.attachments)}
+    # What the words leave aside ("without the attachments") is bound to nothing, and nobody is offered it.
+    task = {"contract": dict(state["contract"]), "attachments": list(state["contract"]["attachments"])}
     is_ordered = step.facts.ordered is not None  # one call, as it was ordered: nothing is planned
     patch = await asked_agent(state, step, tool_specs if is_ordered else offered, task)
     if patch["route"] != "arguments_gate":

@@ -33,18 +33,19 @@ def for_planner(
 ) -> Given:
     """The user's words, what was chosen, what may be called; what an earlier plan came to, and its faults."""
     tools = facts.catalog.tools if facts.catalog is not None else ()
+    bound = list(state["contract"]["attachments"])
     task = {
         "chosen": [call["name"] for call in state["calls"]],
         "tools": [_brief(tool) for tool in tools if tool.name not in closed],
         "closed": list(closed),
         "contract": dict(state["contract"]),
-        "attachments": list(facts.attachments),
+        "attachments": bound,
         "plan": dict(state["plan"]),
         "faults": list(faults),
     }
     before = [{"kind": "plan", **_standing(state["plan"])}] if state["plan"] else []
     wrong = [{"kind": "fault", "detail": fault} for fault in faults]
-    sources = [{"artifact_id": one, "kind": "attachment", "name": ""} for one in facts.attachments]
+    sources = [{"artifact_id": one, "kind": "attachment", "name": ""} for one in bound]
     context = roles.planner(
         about=about,
         contract=state["contract"],
@@ -80,14 +81,14 @@ def for_composer(
     state: State, facts: Facts, about: ModelContext, chosen: Mapping[str, Any], tool: Tool | None
 ) -> Given:
     """One branch's batch, and the tool whose arguments it is for."""
-    batch = state["batch"]
+    batch, bound = state["batch"], list(state["contract"]["attachments"])
     violations = list(state["violations"]) if batch.get("again") else []
     shown_step = {name: chosen[name] for name in ("id", "title", "tool")}
     task = {
         "objective": state["plan"]["objective"],
         "step": shown_step,
         "contract": dict(state["contract"]),
-        "attachments": list(facts.attachments),
+        "attachments": bound,
         "branch": {name: batch[name] for name in ("index", "of", "source")},
         "records": list(batch["records"]),
         "results": list(batch["results"]),
@@ -103,7 +104,7 @@ def for_composer(
         contract=state["contract"],
         step=shown_step,
         tool=spec(tool) if tool is not None else _WORDS,
-        batch=[*units, *({"locator": f"attachment:{one}", "text": one} for one in facts.attachments)],
+        batch=[*units, *({"locator": f"attachment:{one}", "text": one} for one in bound)],
         violations=violations_of(violations),
         nonce=nonce_of(facts.run_id, f"composer:{batch['key']}"),
         manifest=facts.manifest,

@@ -20,6 +20,7 @@ _WORDS: Final[Mapping[str, tuple[str, str]]] = {
     R.LANGUAGE_MATCHES: ("语言符合要求", "it is in the language you asked for"),
     R.TABLES_PRESENT: ("包含表格", "it has the table"),
     R.PICTURES_PRESENT: ("包含图片或图表", "it has the pictures or charts"),
+    R.PAGE_COUNT_FITS: ("页数符合要求", "it has the number of pages you asked for"),
 }
 
 

@@ -19,6 +19,7 @@ from fencepost_documents.office.from_records import (
     workbook_from_records,
 )
 from fencepost_documents.office.outline import Language
+from fencepost_documents.office.page_count import fit_pages
 from fencepost_domain.task_contract import TaskContract
 
 _NOTHING: Final = Coverage(units_total=0, units_used=0, ratio=1.0, left_out=())
@@ -41,6 +42,7 @@ def file_arguments(tool: str, task: Mapping[str, Any], *, is_chinese: bool) -> d
             made = workbook_from_records(found, contract, language, names)
         case _:
             made = outline_from_records(found, contract, language, names)
+            made = fit_pages(made, *contract.pages) if contract.pages else made
     return _plain(made)
 
 
