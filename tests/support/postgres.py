@@ -147,12 +147,19 @@ def migrated_template(postgres_cluster: Cluster) -> Iterator[str]:
     postgres_cluster.drop(name)
 
 
+@contextmanager
+def cloned(cluster: Cluster, template: str) -> Iterator[Database]:
+    """A fresh clone of a template, dropped at the end with whoever is still connected."""
+    name = f"fencepost_test_{os.getpid()}_{next(_numbers)}"
+    yield cluster.create(name, template)
+    cluster.drop(name)
+
+
 @pytest.fixture
 def database(postgres_cluster: Cluster, migrated_template: str) -> Iterator[Database]:
-    """A fresh clone of the migrated schema, dropped after the test with whoever is still connected."""
-    name = f"fencepost_test_{os.getpid()}_{next(_numbers)}"
-    yield postgres_cluster.create(name, migrated_template)
-    postgres_cluster.drop(name)
+    """A fresh clone of the migrated schema, for one test."""
+    with cloned(postgres_cluster, migrated_template) as one:
+        yield one
 
 
 @pytest.fixture

@@ -66,7 +66,8 @@ def catalog_row(catalog: Catalog) -> tuple[str, str, str, str]:
 
 @dataclass(slots=True)
 class ScriptedGateway:
-    """prepare_script, commit_script: what to answer next instead: a status, a (status, body), or `drop`.
+    """prepare_script, commit_script: what to answer next instead: a status, a (status, body), or `drop`; `ok`
+    does what is asked.
 
     A `drop` does the work and cuts the connection before the answer: the lost acknowledgement.
     """
@@ -102,6 +103,8 @@ class ScriptedGateway:
         if step == "drop":
             work()
             return None
+        if step == "ok":
+            return 200, work()
         if isinstance(step, int):
             return step, _problem(step, "scripted")
         if isinstance(step, str):
@@ -144,6 +147,8 @@ class ScriptedGateway:
         replayed = key in self.effects
         action = self._stored[f"{run_id}:action:{request['index']}:prepare:{request['n']}"]
         result = self.results.get(action["tool"], {"id": str(uuid4())})
+        if isinstance(result, deque) and not replayed:  # one after the other; the last one for ever
+            result = result.popleft() if len(result) > 1 else result[0]
         stored = self.effects.setdefault(key, {"state": "completed", "result": result})
         return {**stored, "replayed": replayed, "result_invalid": False}
 

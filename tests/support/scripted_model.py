@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-Chunks = Sequence[bytes]
+Chunks = Sequence[bytes | asyncio.Event]  # an event: nothing more before it is set
 DONE = b"data: [DONE]\n\n"
 
 
@@ -108,6 +108,9 @@ class ScriptedModel:
             chunks = step(body) if callable(step) else step
             writer.write(b"HTTP/1.1 200 -\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")
             for place, chunk in enumerate(chunks):
+                if isinstance(chunk, asyncio.Event):
+                    await chunk.wait()
+                    continue
                 if place and self.hold is not None:
                     await self.hold.wait()
                 writer.write(chunk)

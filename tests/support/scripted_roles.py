@@ -14,7 +14,8 @@ from typing import Any
 
 from tests.support.scripted_model import Chunks, text_answer, tool_answer
 
-Arguments = dict[str, Any] | str | Callable[[dict[str, Any]], "dict[str, Any] | str"]
+Said = dict[str, Any] | str | list[Any]  # arguments; words; chunks as they are sent
+Arguments = dict[str, Any] | str | Callable[[dict[str, Any]], Said]
 ROLES = {
     "plan": "planner",
     "compose": "composer",
@@ -55,6 +56,8 @@ class ScriptedRoles:
         script: list[Arguments] = getattr(self, role)
         said = script[min(place, len(script) - 1)]
         given = said(body) if callable(said) else said
+        if isinstance(given, list):
+            return given
         if isinstance(given, str):
             return text_answer(given)
         return tool_answer(names[0], given)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 from uuid import UUID
 
@@ -115,22 +114,3 @@ async def test_a_plan_that_stays_bad_ends_the_run_before_anything_is_done(bench:
         assert await bench.ended(run_id) == "failed"
     assert bench.gateway.prepared == []
     assert await bench.finalization(run_id) == ("failed", "required_task_failed")
-
-
-async def test_branches_that_disagree_end_as_an_unresolved_conflict(bench: Bench) -> None:
-    def compose(body: dict[str, Any]) -> dict[str, Any]:
-        said = json.dumps(body)
-        total = "one" if "b-1" in said else "two"
-        return {
-            "arguments": {"what": "x", "title": "t"},
-            "conclusions": {"total": total},
-            "used_locators": [],
-        }
-
-    await planned(bench, composer=[{"arguments": {"what": "all"}, "used_locators": []}, compose])
-    bench.gateway.results[READ] = {"records": [*records(3, "a"), *records(3, "b")]}
-    async with bench.working():
-        run_id = await bench.runs.queued("a report")
-        assert await bench.ended(run_id) == "failed"
-    assert await bench.finalization(run_id) == ("failed", "conflict_unresolved")
-    assert (await payloads(bench, run_id, "branches.joined"))[-1]["conflicts"] == ["total"]

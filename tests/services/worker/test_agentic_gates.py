@@ -14,7 +14,6 @@ from fencepost_worker.flow.gates import Gate
 from tests.services.worker.agentic import MAKE, READ, composed, planned
 from tests.services.worker.bench import Bench
 from tests.services.worker.test_agentic import made_of, payloads
-from tests.support.scripted_model import text_answer
 
 NAME = "report-arguments-v1"
 
@@ -92,32 +91,6 @@ async def test_arguments_that_do_not_fit_are_mended_by_the_repairer(bench: Bench
     assert roles.asked["repairer"] == 1
     assert made_of(bench)["arguments"] == {"title": "Mended"}
     assert (await bench.events(run_id)).count("tool.refused") > 0
-
-
-async def test_the_answer_is_revised_once_and_then_fails_closed(bench: Bench) -> None:
-    said = "Your report was sent to the whole team this morning."
-    alike = f"{said}\n\nYour report was sent to the entire team this morning."
-    bench.model.answer(text_answer(alike), text_answer(said))
-    await bench.runs.run("SELECT 1")
-    bench.model.script[1] = _respond(said)
-    async with bench.working():
-        run_id = await bench.runs.queued("was it sent?")
-        assert await bench.ended(run_id) == "succeeded"
-    assert await bench.final_messages(run_id) == [said]
-    assert len(bench.model.requests) == 2
-    bench.model.requests.clear()
-    bench.model.answer(text_answer(alike), _respond(alike))
-    async with bench.working():
-        run_id = await bench.runs.queued("was it sent?")
-        assert await bench.ended(run_id) == "failed"
-    assert len(bench.model.requests) == 2
-    assert await bench.finalization(run_id) == ("failed", "quality_failed")
-
-
-def _respond(text: str) -> Any:
-    from tests.support.scripted_model import tool_answer
-
-    return tool_answer("respond", {"text": text})
 
 
 async def test_i25_a_gate_never_turns_an_earlier_failure_into_a_success(bench: Bench) -> None:

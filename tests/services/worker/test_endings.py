@@ -14,6 +14,7 @@ from fencepost_worker.flow.finish import standing_of, without_repeats
 from fencepost_worker.flow.state import FRESH
 
 from tests.services.worker.bench import Bench
+from tests.services.worker.walks import walks
 from tests.support.scripted_gateway import life_catalog
 from tests.support.scripted_model import text_answer, tool_answer
 
@@ -59,6 +60,7 @@ async def test_an_approval_that_expires_at_the_gateway_is_said_as_such(bench: Be
         assert await bench.ended(run_id) == "expired"
 
 
+@walks("module_agent -> hand_over", "hand_over -> end")
 async def test_a_second_hand_over_is_not_offered_and_refused(bench: Bench) -> None:
     await bench.publish(life_catalog(module="companion", tools=()))
     bench.model.answer(
@@ -73,6 +75,7 @@ async def test_a_second_hand_over_is_not_offered_and_refused(bench: Bench) -> No
     assert (await bench.events(run_id)).count("tool.refused") == 1
 
 
+@walks("module_agent -> ask", "ask ! required_task_failed", "ask -> finalize")
 @pytest.mark.parametrize("choice", ["c9", ""])
 async def test_an_answer_that_was_not_offered_ends_the_run(bench: Bench, choice: str) -> None:
     asked = {"question": "Which?", "slot": "time", "candidates": [{"id": "c1", "label": "one", "value": "1"}]}

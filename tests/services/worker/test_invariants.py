@@ -14,6 +14,7 @@ from fencepost_worker.models.pairing import NOT_EXECUTED, OUTCOME_UNKNOWN, is_pa
 from fencepost_worker.models.port import Call, Message
 
 from tests.services.worker.bench import Bench
+from tests.services.worker.walks import walks
 from tests.support.eventually import eventually
 from tests.support.scripted_gateway import life_catalog
 from tests.support.scripted_model import DONE, call, finish, say, text_answer, tool_answer
@@ -288,6 +289,7 @@ async def test_a_budget_of_model_calls_is_not_exceeded(bench: Bench) -> None:
     assert await bench.runs.fetch("SELECT model_calls FROM agent.budgets") == [(2,)]
 
 
+@walks("module_agent ! model_failed")
 async def test_a_provider_that_refuses_the_key_fails_the_run_without_a_retry(bench: Bench) -> None:
     bench.model.status = 401
     async with bench.working():

@@ -233,23 +233,36 @@ def test_coercions_lose_nothing(value: Any, schema: dict[str, Any], wanted: Any)
     assert coerced(value, schema) == wanted
 
 
-async def test_a_quorum_stops_the_rest_and_a_failure_takes_them_along() -> None:
-    for ok, needed, cancel_rest in ((True, 1, False), (False, 2, True)):
-        siblings = Siblings()
-        siblings.agree(needed, cancel_rest=cancel_rest)
-        waiting = asyncio.ensure_future(siblings.run(asyncio.sleep(60)))
-        await asyncio.sleep(0)
-        await siblings.run(asyncio.sleep(0))
-        siblings.settled(ok=ok)
-        with pytest.raises(Stopped):
-            await waiting
-        with pytest.raises(Stopped):
-            await siblings.run(asyncio.sleep(60))
+@pytest.mark.parametrize(
+    ("ok", "needed", "cancel_rest", "stops"),
+    [
+        (True, 1, False, True),  # enough
+        (False, 2, True, True),  # not to be had any more
+        (False, 1, True, False),  # the other may still do
+        (False, 2, False, False),  # the rest goes on, for what it finds
+    ],
+)
+async def test_branches_stop_when_the_join_is_decided(
+    ok: bool, needed: int, cancel_rest: bool, stops: bool
+) -> None:
+    siblings = Siblings()
+    siblings.agree(needed, 2, cancel_rest=cancel_rest)
+    waiting = asyncio.ensure_future(siblings.run(asyncio.sleep(60 if stops else 0)))
+    await siblings.run(asyncio.sleep(0))
+    siblings.settled(ok=ok)
+    assert siblings.is_over is stops
+    if not stops:
+        await waiting
+        return
+    with pytest.raises(Stopped):
+        await waiting
+    with pytest.raises(Stopped):
+        await siblings.run(asyncio.sleep(60))
 
 
 async def test_a_branch_that_is_cancelled_from_outside_is_not_taken_for_stopped() -> None:
     siblings = Siblings()
-    siblings.agree(2, cancel_rest=True)
+    siblings.agree(2, 2, cancel_rest=True)
     task = asyncio.ensure_future(siblings.run(asyncio.sleep(60)))
     await asyncio.sleep(0)
     task.cancel()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.services.worker.bench import Bench
+from tests.services.worker.walks import walks
 from tests.support.scripted_model import DONE, call, finish, text_answer, tool_answer
 
 REMIND = {"title": "report", "at": "2026-12-01T09:00:00+08:00"}
 HOTEL = {"amount": "1234.50", "currency": "USD"}
 
 
+@walks("direct: finalize -> end")
 async def test_i21_a_direct_answer_ends_with_one_final_message(bench: Bench) -> None:
     bench.model.answer(text_answer("Hello there."))
     async with bench.working():
@@ -113,6 +115,7 @@ async def test_lg2_every_round_before_an_approval_is_keyed_and_done_once(bench: 
     assert len(bench.model.requests) == 1
 
 
+@walks("ask -> module_agent")
 async def test_a_question_is_asked_and_its_answer_completes_the_same_run(bench: Bench) -> None:
     asked = {
         "question": "When?",

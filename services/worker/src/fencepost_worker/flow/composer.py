@@ -32,7 +32,8 @@ async def composer(state: State, step: Step) -> Patch:
     batch, chosen = state["batch"], plans.step_of(state["plan"], state["current"])
     assert chosen is not None  # the router chose it
     siblings = step.siblings
-    siblings.agree(needed(chosen, batch["of"]), cancel_rest=chosen["on_failure"] == "cancel_rest")
+    enough, cancel_rest = needed(chosen, batch["of"]), chosen["on_failure"] == "cancel_rest"
+    siblings.agree(enough, batch["of"], cancel_rest=cancel_rest)
     found: dict[str, Any] = {"index": batch["index"], "source": batch["source"]}
     try:
         said = await siblings.run(_composed(state, step, chosen))

@@ -55,7 +55,7 @@ def proposed(state: State, step: Step, standing: Standing) -> Patch:
             "status": str(ending.status),
             "reason": str(ending.reason),
             "code": ending.code,
-            "text": message,
+            "text": message[:LONGEST_ANSWER],
             "explanation": explanation,
             "left_undone": list(state["left_undone"]),
             "unproven": list(ending.unproven),

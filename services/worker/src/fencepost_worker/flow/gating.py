@@ -131,8 +131,19 @@ async def _repeated(state: State, step: Step, calls: Sequence[Call]) -> Patch | 
         stall = stall_before(progress, call.name, call.arguments, ONCE)
         if stall is not None:
             detail = f"{stall.code}: {call.name} with the same arguments as before"
-            return {"calls": [], **await step_failed(state, step, detail), "route": "assessor"}
+            patch = {"calls": [], **await step_failed(state, step, detail), "route": "assessor"}
+            # What its gate refused would be made once more as it was: no other plan mends that.
+            return {**patch, **_refused_artifact(state)}
     return None
+
+
+def _refused_artifact(state: State) -> Patch:
+    """The ending, where the step's own file was refused by its gate and nothing of it was changed."""
+    gate = gate_table.ARTIFACTS
+    was_made = any(a["status"] == DONE and a.get("step") == state["current"] for a in state["actions"])
+    if not was_made or not state["gate_rewrites"].get(gate.name):
+        return {}
+    return fail(Reason.QUALITY_FAILED, gate.code, "made again with the same arguments")
 
 
 async def _judge_arguments(state: State, step: Step, gate: Gate, call: Call) -> Patch:

@@ -8,7 +8,7 @@ moves by `STEP_MOVES` alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from fencepost_contracts.tools import Catalog
@@ -148,6 +148,18 @@ def _tool_faults(
 
 def _offered(tool: str, catalog: Catalog | None) -> bool:
     return catalog is not None and catalog.tool(tool) is not None
+
+
+def told(plan: Mapping[str, Any], actions: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The actions a user is told of: of each step the last one, and no reading on the way to another step."""
+    needed = {need for step in plan.get("steps", ()) for need in step["needs"]}
+    newest = {a.get("step") or f"#{a['index']}": a for a in actions}
+    return [a for a in newest.values() if not _is_on_the_way(a, needed)]
+
+
+def _is_on_the_way(action: Mapping[str, Any], needed: Container[str]) -> bool:
+    is_reading = action["status"] == DONE and action.get("effect_class") == "none"
+    return is_reading and action.get("step") in needed
 
 
 def shown(plan: Plan) -> dict[str, Any]:

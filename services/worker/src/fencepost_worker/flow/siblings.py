@@ -20,18 +20,20 @@ class Stopped(Exception):
 
 @dataclass(slots=True)
 class Siblings:
-    """needed: successes that are enough. cancel_rest: a failure stops the others. Made by the first to
-    ask."""
+    """needed: successes of `of` that are enough. cancel_rest: when they can't come together any more, the
+    others are stopped. Made by the first to ask."""
 
     needed: int = 0
+    of: int = 0
     cancel_rest: bool = False
     succeeded: int = 0
+    failed: int = 0
     is_over: bool = False
     _running: set[asyncio.Task[object]] = field(default_factory=set)
 
-    def agree(self, needed: int, *, cancel_rest: bool) -> None:
+    def agree(self, needed: int, of: int, *, cancel_rest: bool) -> None:
         """What all branches of a fan-out know from its plan."""
-        self.needed, self.cancel_rest = needed, cancel_rest
+        self.needed, self.of, self.cancel_rest = needed, of, cancel_rest
 
     async def run(self, work: Awaitable[T]) -> T:
         """The work's answer. Raises Stopped when the others made it needless, and what the work raises."""
@@ -53,7 +55,10 @@ class Siblings:
     def settled(self, *, ok: bool) -> None:
         """A branch has its finding; the rest is stopped when that decides the join."""
         self.succeeded += ok
-        if (ok and self.succeeded >= self.needed) or (not ok and self.cancel_rest):
+        self.failed += not ok
+        # A failure that leaves enough others doesn't decide a quorum.
+        is_lost = self.cancel_rest and self.failed > self.of - self.needed
+        if self.succeeded >= self.needed or is_lost:
             self.is_over = True
             for task in self._running:
                 task.cancel()

@@ -10,6 +10,7 @@ from fencepost_domain.budget import SHARED
 from fencepost_domain.termination import Ending
 from fencepost_domain.vocabulary import Reason
 
+from fencepost_worker.flow import plan as plans
 from fencepost_worker.flow.state import DONE, FAILED, REJECTED, UNSETTLED, State
 from fencepost_worker.flow.unproven import unproven_text
 
@@ -199,7 +200,8 @@ def final_text(ending: Ending, state: State, locale: str, currency: str) -> tupl
     else:
         changed = any(a["status"] in (DONE, UNSETTLED) for a in state["actions"])
         tried = any(a["status"] in (DONE, UNSETTLED, FAILED) for a in state["actions"])
-        told = done_text([a for a in state["actions"] if a["status"] != REJECTED], locale) if tried else ""
+        shown = plans.told(state["plan"], [a for a in state["actions"] if a["status"] != REJECTED])
+        told = done_text(shown, locale) if tried else ""
         # What it said in place of what was asked for ("I can't do this") is the best explanation there is.
         said = state["reply"].get("text", "") if ending.unproven and not tried else ""
         message = "\n".join(
