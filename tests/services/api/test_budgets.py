@@ -38,7 +38,7 @@ async def test_an_admin_sets_a_budget_and_everybody_sees_what_holds_them(
     ]  # fmt: skip
     tenant = page.items[0]
     assert (tenant.limits, tenant.used["cost"], tenant.used["model_calls"]) == (
-        {"cost": "5.00", "model_calls": "100"}, "0.25", "1"
+        {"cost": "5", "model_calls": "100"}, "0.25", "1"
     )  # fmt: skip
     assert tenant.set_by == "user:chief" and tenant.ends_at is not None
     mine = (await ann.get("/v1/budgets")).json()["items"]
@@ -96,6 +96,9 @@ async def test_a_run_that_could_do_nothing_is_refused_with_the_way_out(
     assert problem["errors"][0]["code"] == limit
     assert "0.50 of 0.50" in problem["detail"] and "fencepost budgets set" in problem["detail"]
     assert 0 < int(refused.headers["retry-after"]) <= 86_400
+    chinese = await ann.post("/v1/runs", json=saying(text="明早九点提醒我交周报"), headers=a_key())
+    said = chinese.json()["detail"]
+    assert "额度已用完：已用 0.50，上限 0.50" in said and "管理员可以提高额度" in said
     assert (await ann.post("/v1/runs", json=saying(), headers=key)).status_code == 429
     await chief.put("/v1/budgets", json={"user_id": user, "per": "day", "limits": {"cost": "1"}})
     assert (await ann.post("/v1/runs", json=saying(), headers=key)).status_code == 201, "the key was not used"

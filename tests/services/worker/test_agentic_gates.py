@@ -58,8 +58,13 @@ async def test_i24_an_exhausted_repair_fails_closed_before_anything_is_made(benc
     assert roles.asked["repairer"] == gate.rewrites
     assert [p["calls"][0]["tool"] for p in bench.gateway.prepared] == [READ]
     assert await bench.finalization(run_id) == ("failed", "quality_failed")
-    [(code,)] = await bench.runs.fetch("SELECT code FROM agent.finalizations WHERE run_id = %s", run_id)
+    [(code, why)] = await bench.runs.fetch(
+        "SELECT code, explanation FROM agent.finalizations WHERE run_id = %s", run_id
+    )
     assert code == "artifact_quality_failed"
+    assert why == "The result did not meet its quality gate. title_bad."
+    [message] = await bench.final_messages(run_id)
+    assert why in message
 
 
 async def test_arguments_that_do_not_fit_are_coerced_by_code_and_no_model_is_asked(bench: Bench) -> None:

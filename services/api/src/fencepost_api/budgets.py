@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from math import ceil
-from typing import Any
+from typing import Any, Final
 
 from fencepost_domain.budget import Kind, SharedBudget, used_up
 from fencepost_domain.prices import written
@@ -14,6 +14,7 @@ from fencepost_store.budgets import Kept
 
 from fencepost_api.problems import Refusal
 from fencepost_api.render import utc
+from fencepost_api.texts import is_chinese
 
 
 def view(kept: Kept) -> dict[str, Any]:
@@ -32,23 +33,53 @@ def view(kept: Kept) -> dict[str, Any]:
     }
 
 
-def check_budgets(budgets: Sequence[SharedBudget], now: datetime) -> None:
-    """Refuse a new run that could call nothing. Raises Refusal budget_exhausted, with when it begins anew."""
+def check_budgets(budgets: Sequence[SharedBudget], now: datetime, locale: str) -> None:
+    """Refuse a new run that could call nothing. locale: of its words, in which the caller is told when it
+    begins anew and who can raise it. Raises Refusal budget_exhausted.
+    """
     found = used_up(budgets)
     if found is None:
         return
     budget, kind = found
-    whose = "your tenant's" if budget.user_id is None else "your"
-    used = budget.used.get(kind, Decimal(0))
-    detail = f"{whose} budget of {kind} per {budget.per} is used up: {used} of {budget.limits[kind]}."
     headers = {}
-    if budget.ends_at is None:
-        detail += " It doesn't begin anew by itself."
-    else:
-        detail += f" It begins anew at {utc(budget.ends_at).isoformat()}."
+    if budget.ends_at is not None:
         headers["Retry-After"] = str(max(1, ceil((budget.ends_at - now).total_seconds())))
-    detail += " An admin can raise it: PUT /v1/budgets, or `fencepost budgets set`."
-    raise Refusal("budget_exhausted", detail[0].upper() + detail[1:], [_named(budget, kind)], headers)
+    detail = (_chinese if is_chinese(locale) else _english)(budget, kind)
+    raise Refusal("budget_exhausted", detail, [_named(budget, kind)], headers)
+
+
+def _english(budget: SharedBudget, kind: Kind) -> str:
+    whose = "Your tenant's" if budget.user_id is None else "Your"
+    used = budget.used.get(kind, Decimal(0))
+    anew = "It doesn't begin anew by itself."
+    if budget.ends_at is not None:
+        anew = f"It begins anew at {utc(budget.ends_at).isoformat()}."
+    return (
+        f"{whose} budget of {kind} per {budget.per} is used up: {used} of {budget.limits[kind]}. {anew}"
+        " An admin can raise it: PUT /v1/budgets, or `fencepost budgets set`."
+    )
+
+
+def _chinese(budget: SharedBudget, kind: Kind) -> str:
+    whose = "您所在组织" if budget.user_id is None else "您"
+    used = budget.used.get(kind, Decimal(0))
+    anew = "它不会自动重置。"
+    if budget.ends_at is not None:
+        anew = f"将于 {utc(budget.ends_at).isoformat()} 重置。"
+    return (
+        f"{whose}的{_PER[str(budget.per)]}{_KINDS[kind]}额度已用完：已用 {used}，上限 {budget.limits[kind]}。"
+        f"{anew}管理员可以提高额度：PUT /v1/budgets，或 `fencepost budgets set`。"
+    )
+
+
+_PER: Final = {"day": "每日", "month": "每月", "total": "总"}
+_KINDS: Final[Mapping[Kind, str]] = {
+    Kind.MODEL_CALLS: "模型调用",
+    Kind.INPUT_TOKENS: "输入 token ",
+    Kind.OUTPUT_TOKENS: "输出 token ",
+    Kind.COST: "费用",
+    Kind.ACTIONS: "操作",
+}
 
 
 def _named(budget: SharedBudget, kind: Kind) -> dict[str, Any]:

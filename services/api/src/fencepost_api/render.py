@@ -73,7 +73,7 @@ def run(row: Row) -> dict[str, Any]:
     return {
         **picked(row, _RUN),
         "interrupt": interrupt(asked) if asked else None,
-        **work(row["work"] or ()),
+        **work(row["work"] or (), row["locale"]),
         "actions": [_action(item) for item in row["actions"] or ()],
         "artifacts": row["artifacts"] or [],
         "degraded": [_degraded(item) for item in row["artifacts"] or () if item["integrity"] != "ok"],
@@ -89,7 +89,7 @@ def run(row: Row) -> dict[str, Any]:
 
 def fresh(new: NewRun, times: Row) -> dict[str, Any]:
     """A run just created, as the view would show it: all but its instants is known without a query."""
-    known = ("id", "module", "user_id", "conversation_id", "metadata", "input")
+    known = ("id", "module", "user_id", "conversation_id", "metadata", "input", "locale")
     return {
         **dict.fromkeys(_NOT_YET),
         **{name: getattr(new, name) for name in known},

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from fencepost_quality.gate_words import sentence
 
-def work(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+
+def work(events: Iterable[Mapping[str, Any]], locale: str) -> dict[str, Any]:
     """{plan, task_contract, quality_reports} of a run's view. events: {seq, type, said}, in order.
+
+    Each violation is also `said` to the user, in the run's language.
 
     A step that moved before its plan was erased, or that its plan doesn't have, changes nothing.
     """
@@ -24,8 +28,13 @@ def work(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
             case "plan.advanced":
                 plan = _advanced(plan, said)
             case _:
-                reports.append({"seq": event["seq"], **said})
+                reports.append({"seq": event["seq"], **said, "violations": _told(said, locale)})
     return {"plan": plan, "task_contract": contract, "quality_reports": reports}
+
+
+def _told(report: Mapping[str, Any], locale: str) -> list[dict[str, Any]]:
+    violations = report.get("violations") or ()
+    return [{**one, "said": sentence(str(one.get("code")), locale)} for one in violations]
 
 
 def _advanced(plan: dict[str, Any] | None, said: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -87,8 +87,10 @@ async def _new_run(
     api: Api, tx: Tx, caller: Caller, request: RunRequest, key: str, digest: str, traceparent: str | None
 ) -> NewRun:
     stored = await settings_store.read_for_run(tx, caller.user_id)
-    check_budgets(stored.budgets, stored.now)
     settings = effective(stored.tenant, stored.person)
+    words = request.input
+    told_in = (words and words.locale) or settings.locale or guess_locale(words.text if words else "")
+    check_budgets(stored.budgets, stored.now, told_in)
     before = await _before(tx, caller, request)
     given = request.input or before.input
     files = await files_of(tx, caller, given.attachments, request.conversation_id)

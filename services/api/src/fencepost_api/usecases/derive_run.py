@@ -169,7 +169,7 @@ async def _derive(
         origin, more = await origin_of(tx, source)
         if verb != "simulations":  # a simulation runs on what is known already
             held = await settings_store.read_for_run(tx, owner)
-            check_budgets(held.budgets, held.now)
+            check_budgets(held.budgets, held.now, source["locale"])
         new = _new(api, caller, source, origin, more, named, key, digest)
         if (await lineage.create_derived(tx, new)).replayed:
             raise InWork

@@ -1,11 +1,13 @@
-"""What of a task contract was not proven, said to the user: no claim of a whole where a part is missing."""
+"""What was not proven and what a gate refused, said to the user: no claim of a whole where a part lacks."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from fencepost_domain.task_contract import Requirement
+from fencepost_quality.gate_words import sentences
 
 R = Requirement
 _WORDS: Final[Mapping[str, tuple[str, str]]] = {
@@ -30,3 +32,12 @@ def unproven_text(unproven: Sequence[str], zh: bool) -> str:
         return ""
     named = [_WORDS[name][0 if zh else 1] if name in _WORDS else name for name in unproven]
     return f"还没有确认：{'、'.join(named)}。" if zh else f"Not confirmed: {'; '.join(named)}."
+
+
+_CODE: Final = re.compile(r"[a-z][a-z0-9_]*")
+
+
+def refused_text(failure: Mapping[str, Any], locale: str) -> str:
+    """Why a gate let it through neither the first time nor rewritten; empty where no code says it."""
+    codes = str(failure.get("detail") or "").split(", ")
+    return sentences((code for code in codes if _CODE.fullmatch(code)), locale)

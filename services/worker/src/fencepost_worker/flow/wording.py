@@ -12,7 +12,7 @@ from fencepost_domain.vocabulary import Reason
 
 from fencepost_worker.flow import plan as plans
 from fencepost_worker.flow.state import DONE, FAILED, REJECTED, UNSETTLED, State
-from fencepost_worker.flow.unproven import unproven_text
+from fencepost_worker.flow.unproven import refused_text, unproven_text
 
 Words = tuple[str, str]  # Chinese, English
 
@@ -194,6 +194,9 @@ def _result(action: Mapping[str, Any], summary: str, locale: str) -> str:
 def final_text(ending: Ending, state: State, locale: str, currency: str) -> tuple[str, str]:
     """The final message and the finalization's explanation."""
     reason = explain(ending, locale)
+    if ending.reason is Reason.QUALITY_FAILED:
+        gap = "" if is_zh(locale) else " "
+        reason = gap.join(part for part in (reason, refused_text(state["failure"], locale)) if part)
     if ending.reason is Reason.ACCEPTANCE_MET:
         message = state["reply"]["text"]
         reason = reason if state["actions"] else pick(_ANSWERED, locale)  # nothing was carried out
