@@ -40,10 +40,10 @@ _ABOUT: Final = lazy(
 )
 _FORMAT: Final = lazy(r"^(?:文件|文档)?(?:格式|版本?|形式)|^ (?:format|form|version|file)\b")
 _BARE: Final = lazy(
-    r"^\s*(?:请|麻烦|帮我|我|给|来|一|[份个套]|a |an |the |one |new |中文|英文|英语|[\d一二三四五六七八九十]+页(?:左右)?的?|chinese |english |[\w-]+ ){0,4}$"
+    r"^\s*(?:请|麻烦|帮我|我|给|来|一|[份个套]|a |an |the |one |new |中文|英文|英语|(?:正好|恰好|刚好|不超过|最多|至多|至少|少于|大?约)?[\d一二三四五六七八九十]+(?:[-~到至][\d一二三四五六七八九十]+)?页(?:左右|以内|之内|以上|以下)?的?|chinese |english |[\w-]+ ){0,4}$"
 )
 _BARE_AFTER: Final = lazy(
-    r"^\s*(?:$|吧|一?[份个套]|就[行好]|也?可以|文件|格式|版|[包含括]{2}|含|要|不|和|与|及|(?:里面?|中)?每|做[好完]|写[好完]|完成|、|\+|的?$)|^(?:\s*$|,| (?:documents?|docs?|files?|please|pls|plz|with|without|in|about|on|for|from|covering|and|or|not|that|must|should|will do|is (?:fine|enough|ok|okay))\b)"
+    r"^\s*(?:$|吧|一?[份个套]|就[行好]|也?可以|文件|格式|版|[包含括]{2}|含|要|不|和|与|及|(?:正好|恰好|超过|最多|至多|至少|少于|控制|大?约|[\d一二三四五六七八九十])[^,。]{0,5}页|(?:里面?|中)?每|做[好完]|写[好完]|完成|、|\+|的?$)|^(?:\s*$|,| (?:documents?|docs?|files?|please|pls|plz|with|without|in|about|on|for|from|covering|and|or|not|that|must|should|will do|is (?:fine|enough|ok|okay))\b)"
 )
 _AFTER_MAKE: Final = lazy(
     r"^[^,。]{0,8}?(?:也|再|都|帮我|给我|麻烦)?(?:做|生成|写|制作|要|来|出|准备)(?!好的|过|了)(?:一?[份个套下]|成|出来|$)|^(?:里面?|中|上)?(?:都|也)?(?:要|需要?|必须|应该|得)(?:有|体现|包[含括]|列|放|写|显示|含)|^(?:里面?|中|上)(?:都|也)?(?:写[明上出]|注明|列[出上]|加[上入]?|放[上入]?|体现|展示)|^ (?:please|too|as well)\b|^ (?:must|should|has to|needs? to) (?:have|include|show|contain|list)\b"
