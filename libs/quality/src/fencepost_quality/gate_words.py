@@ -116,6 +116,10 @@ _FILE: Final[Mapping[str, Words]] = {
         "文件里有宏、公式或外部链接。",
         "The file holds macros, formulas or links that lead out.",
     ),
+    "page_count": (
+        "页数与您要求的不同；内容放不下或不够时，可以换一个页数。",
+        "It has another number of pages than you asked for; where the content doesn't fit, ask for another.",
+    ),
     "blank_page": ("文件里有空白页。", "The file has an empty page."),
     "content_differs": ("文件里的内容与要求写入的不同。", "The file says something else than it was to say."),
     "report_missing": ("没有质量报告。", "There is no quality report."),
