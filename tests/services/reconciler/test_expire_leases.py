@@ -70,6 +70,21 @@ async def test_a_lease_that_holds_is_left_alone(lives: Lives) -> None:
     assert counts(await sweep.run_once()) == {}
 
 
+async def test_progress_excuses_one_lost_lease_not_every_later_one(lives: Lives) -> None:
+    lost = await lives.lost()
+    await lives.sql("UPDATE agent.runs SET progress = progress + 1 WHERE id = %s", lost.run.id)
+    sweep, _ = granted(lives)
+    seen = []
+    for _ in range(lost.run.max_attempts):
+        assert counts(await sweep.run_once()) == {"expired": 1}
+        [again] = await lives.claim()
+        seen.append(again.run.attempt)
+        await lives.age("agent.runs", "lease_expires_at", "id = %s", lost.run.id)
+    assert seen == list(range(1, lost.run.max_attempts + 1))
+    assert counts(await sweep.run_once()) == {"exhausted": 1}
+    assert await lives.violations() == []
+
+
 async def test_a_claim_after_progress_counts_no_attempt(lives: Lives) -> None:
     lost = await lives.lost()
     await lives.sql("UPDATE agent.runs SET progress = progress + 1 WHERE id = %s", lost.run.id)

@@ -133,7 +133,8 @@ def decide_lease_expired(
     """Take a run from an owner whose lease is past; None when it isn't (any more): case WF-2.
 
     A claim after a lost lease counts as an attempt only if nothing was checkpointed since the last
-    counted one; when the attempts are used up the run fails with `finalization`.
+    counted one, or since the last lease that was lost: what was stored once doesn't excuse a run that
+    kills every worker after it. When the attempts are used up the run fails with `finalization`.
     """
     if run.status is not RunStatus.RUNNING or run.lease_expires_at is None or run.lease_expires_at > now:
         return None
@@ -154,7 +155,7 @@ def decide_lease_expired(
         run,
         RunEvent.LEASE_EXPIRED,
         RunStatus.QUEUED,
-        sets={**NO_LEASE, "available_at": now, "next_counts": counts},
+        sets={**NO_LEASE, "available_at": now, "next_counts": counts, "attempt_progress": True},
         events=(event,),
         outbox=(NewOutbox(RESUMABLE, run.module),),
     )

@@ -47,6 +47,7 @@ SETTABLE: Final[Mapping[str, str]] = {
     "drain_from": "drain_until = passed.at + interval '30 seconds'",
     "wake": "wakes = r.wakes + 1",
     "progress": "r.progress + 1",
+    "attempt_progress": "r.progress",  # from here on only what is stored later is progress
     "gate_revision": "r.revision",  # the recovery gate lets this revision start something new
 }  # fmt: skip
 
