@@ -70,6 +70,7 @@ class ScriptedGateway:
     does what is asked.
 
     A `drop` does the work and cuts the connection before the answer: the lost acknowledgement.
+    stands: what a commit of (index, n) is answered each time it comes, until it is taken out again.
     """
 
     catalog: Catalog
@@ -82,6 +83,7 @@ class ScriptedGateway:
     commit_script: deque[Any] = field(default_factory=deque)
     fences: list[str] = field(default_factory=list)
     commit_gate: asyncio.Event | None = None
+    stands: dict[tuple[int, int], Any] = field(default_factory=dict)
     _stored: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     async def handle(self, path: str, headers: dict[str, str], body: bytes) -> tuple[int, Any] | None:
@@ -94,7 +96,9 @@ class ScriptedGateway:
             return await self._scripted(self.prepare_script, lambda: self._prepare(run_id, request))
         if self.commit_gate is not None:
             await self.commit_gate.wait()
-        return await self._scripted(self.commit_script, lambda: self._commit(run_id, request))
+        standing = self.stands.get((request["index"], request["n"]))
+        script = self.commit_script if standing is None else deque([standing])
+        return await self._scripted(script, lambda: self._commit(run_id, request))
 
     async def _scripted(self, script: deque[Any], work: Any) -> tuple[int, Any] | None:
         if not script:

@@ -29,10 +29,10 @@ DONE: dict[str, Any] = {"verdict": "completed", "reasons": [{"text": "it is all 
 
 @dataclass(slots=True)
 class ScriptedRoles:
-    """module: (tool, arguments) of the module agent's answers. The rest: what a role answers with, in
-    order."""
+    """module: the module agent's answers: (tool, arguments), or words. The rest: what a role answers with,
+    in order."""
 
-    module: Sequence[tuple[str, dict[str, Any]]]
+    module: Sequence[tuple[str, dict[str, Any]] | str]
     planner: list[Arguments] = field(default_factory=list)
     composer: list[Arguments] = field(default_factory=list)
     assessor: list[Arguments] = field(default_factory=lambda: [DONE])
@@ -51,8 +51,8 @@ class ScriptedRoles:
         place = self.asked[role]
         self.asked[role] += 1
         if role == "module":
-            name, arguments = self.module[min(place, len(self.module) - 1)]
-            return tool_answer(name, arguments)
+            one = self.module[min(place, len(self.module) - 1)]
+            return text_answer(one) if isinstance(one, str) else tool_answer(*one)
         script: list[Arguments] = getattr(self, role)
         said = script[min(place, len(script) - 1)]
         given = said(body) if callable(said) else said

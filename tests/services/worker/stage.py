@@ -43,7 +43,7 @@ _, WORK = load_contract(ModuleFolder("work", _FOLDER, _FOLDER / "contract.yaml",
 WORKER: Final[dict[str, Any]] = {
     "lease_seconds": 5.0,
     "beat_seconds": 0.5,
-    "worker_modules": ("life", "work"),
+    "worker_modules": ("life", "work", "companion"),
 }
 
 
@@ -84,6 +84,7 @@ class Stage:
         for log in (gateway.prepared, gateway.committed, gateway.prepare_script, gateway.commit_script):
             log.clear()  # type: ignore[attr-defined]
         gateway.effects.clear()
+        gateway.stands.clear()
         gateway.results.clear()
         gateway.results.update({READ: {"records": records(3)}, MAKE: {"text": "The report is made."}})
         gateway.catalog = CATALOG
@@ -172,5 +173,6 @@ async def opened(bench: Bench) -> AsyncIterator[Stage]:
     bench.gateway.catalog = CATALOG
     await bench.publish(CATALOG)
     await bench.publish(WORK)
+    await bench.publish(life_catalog("stage", (), module="companion"))
     async with bench.working(**WORKER):
         yield Stage(bench)
