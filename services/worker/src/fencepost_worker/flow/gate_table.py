@@ -13,10 +13,10 @@ from typing import Any, Final
 from fencepost_domain.gates import GateResult
 from fencepost_domain.task_contract import TaskContract
 from fencepost_quality import response
-from fencepost_quality.draft import EmailFacts, wants_action
 from fencepost_quality.email import FAILED_CODE, REWRITES
 from fencepost_quality.email import GATE as _EMAIL
 from fencepost_quality.email import judge as judge_email
+from fencepost_quality.email_request import facts_of
 
 from fencepost_worker.flow.gates import Gate
 
@@ -83,10 +83,7 @@ def _presentation(subject: Any, facts: Mapping[str, Any]) -> GateResult:
 def _email(subject: Any, facts: Mapping[str, Any]) -> GateResult:
     language = str(facts["contract"].get("language") or "")[:2].lower()
     asked = language if language in ("zh", "en") else None
-    request = facts["request"]
-    return judge_email(
-        subject, EmailFacts(request=request, language=asked, needs_action=wants_action(request))
-    )
+    return judge_email(subject, facts_of(facts["request"], asked))
 
 
 def _artifact(subject: Any, facts: Mapping[str, Any]) -> GateResult:

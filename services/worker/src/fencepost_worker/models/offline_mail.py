@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from fencepost_intents import IntentResult, SlotValue
+from fencepost_quality.email_request import facts_of, sender_in, without_sender
 from fencepost_quality.scripts import main_language
 
 DRAFT: Final = "work.draft_email"
@@ -37,11 +38,27 @@ def draft_of(result: IntentResult, *, is_chinese: bool) -> dict[str, Any] | None
     """Arguments of `work.draft_email` for a request that says what about; None for any other."""
     part = next((one for one in result.intents if one.intent == "email.draft"), None)
     matter = _text(part.slots.get("payload")) if part is not None else ""
+    sender = sender_in(result.text)
+    matter = without_sender(matter, sender) if sender else matter
     if part is None or not matter:
         return None
     people = _people(_value(part.slots.get("recipients")))
     frame = dict(_chinese(matter, people) if is_chinese else _english(matter, people))
-    return {**frame, "to": people} if people else frame
+    return {**frame, **_signed(result.text, is_chinese=is_chinese), **({"to": people} if people else {})}
+
+
+def _signed(request: str, *, is_chinese: bool) -> dict[str, Any]:
+    """Who writes, where the words say it; said in the mail itself to somebody who doesn't know them."""
+    known = facts_of(request)
+    if known.sender_name is None:
+        return {}
+    sender = {"name": known.sender_name}
+    if known.sender_organization:
+        sender["organization"] = known.sender_organization
+    if known.relation != "new":
+        return {"sender": sender}
+    said = f"我叫{known.sender_name}。" if is_chinese else f"My name is {known.sender_name}."
+    return {"sender": sender, "introduction": said}
 
 
 def _value(slot: Any) -> Any:
