@@ -127,7 +127,7 @@ def folder(tmp_path: Path) -> FilesystemArtifacts:
     return FilesystemArtifacts(tmp_path / "artifacts", IDS)
 
 
-async def test_links_lead_nowhere(folder: FilesystemArtifacts, tmp_path: Path) -> None:
+async def test_fi1_links_lead_nowhere(folder: FilesystemArtifacts, tmp_path: Path) -> None:
     """A link in place of a file or a tenant's folder: nothing outside is read, written or removed (FI-1)."""
     outside = tmp_path / "outside"
     outside.mkdir()

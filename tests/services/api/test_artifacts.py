@@ -96,6 +96,12 @@ async def test_fi1_a_name_is_data_and_comes_back_whole(
     assert [p.name for p in stored_files(folder)] == [artifact["id"]]
 
 
+async def test_fi1_an_empty_name_is_no_file_and_leaves_nothing(served: Served, folder: Path) -> None:
+    answer = await send(served.as_(), name="")
+    assert code(answer) in ("upload_expected", "invalid_request"), answer.text
+    assert stored_files(folder) == []
+
+
 async def test_fi1_crlf_in_a_name_makes_no_header(served: Served) -> None:
     """Sent raw, since no client would: the request is refused or the name cleaned; no header is added."""
     body = (

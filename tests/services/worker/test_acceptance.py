@@ -1,4 +1,4 @@
-"""Words in place of what was asked for are no success (I18, I24): said plainly, in the user's language."""
+"""Words in place of what was asked for are no success: said plainly, in the user's language."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.scripted_model import text_answer
         ("做一个关于茶的中文PPT", "zh-CN", "我在这里做不了PPT。", "语言符合要求"),
     ],
 )
-async def test_i18_an_answer_in_words_is_no_file(
+async def test_an_answer_in_words_is_no_file(
     bench: Bench, text: str, locale: str, said: str, missing: str
 ) -> None:
     bench.model.answer(text_answer(said))

@@ -3,11 +3,11 @@ I25)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from fencepost_domain.gates import GateResult, Violation, verdict
+from fencepost_domain.gates import GateOutcome, GateResult, Violation, not_judged, verdict
 from fencepost_worker.flow import gate_table
 from fencepost_worker.flow.gates import Gate
 
@@ -65,6 +65,51 @@ async def test_i24_an_exhausted_repair_fails_closed_before_anything_is_made(benc
     assert why == "The result did not meet its quality gate. title_bad."
     [message] = await bench.final_messages(run_id)
     assert why in message
+
+
+def _breaks(error: Exception) -> Callable[..., GateResult]:
+    def judge(subject: Any, facts: Any) -> GateResult:
+        raise error
+
+    return judge
+
+
+HALF = not_judged(NAME, "2 of 5 dimensions", outcome=GateOutcome.INCOMPLETE)
+
+
+@pytest.mark.parametrize(
+    ("judge", "code"),
+    [
+        (_breaks(TimeoutError("no answer in 10 s")), "judge_error"),
+        (lambda subject, facts: "looks fine", "judge_error"),
+        (lambda subject, facts: HALF, "judge_incomplete"),
+    ],
+    ids=["times_out", "looks_fine", "two_of_five"],
+)
+async def test_cp5_a_result_whose_judge_broke_is_held(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, judge: Any, code: str
+) -> None:
+    broken = Gate(NAME, 1, "artifact_quality_failed", judge)
+    monkeypatch.setitem(gate_table.ARGUMENT_GATES, MAKE, broken)
+    await planned(bench, repairer=titled("Good"))
+    async with bench.working():
+        run_id = await bench.runs.queued("a report")
+        assert await bench.ended(run_id) == "failed"
+    judged = [p for p in await payloads(bench, run_id, "gate.judged") if p["gate"] == NAME]
+    assert judged and {p["passed"] for p in judged} == {False}
+    assert {v["code"] for p in judged for v in p["violations"]} == {code}
+    assert [p["calls"][0]["tool"] for p in bench.gateway.prepared] == [READ], "nothing was made"
+
+
+@pytest.mark.parametrize(
+    "said", ["looks fine", {"score": "9/10"}, {"verdict": "completed"}], ids=["words", "nine_of_ten", "half"]
+)
+async def test_cp5_an_assessor_that_says_no_verdict_ends_no_run_well(bench: Bench, said: Any) -> None:
+    await planned(bench, assessor=[said])
+    async with bench.working():
+        run_id = await bench.runs.queued("a report")
+        assert await bench.ended(run_id) != "succeeded"
+    assert (await bench.finalization(run_id))[1] == "model_failed"
 
 
 async def test_arguments_that_do_not_fit_are_coerced_by_code_and_no_model_is_asked(bench: Bench) -> None:

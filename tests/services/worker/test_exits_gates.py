@@ -138,7 +138,7 @@ async def test_a_file_that_lies_is_made_once_more_and_passes(stage: Stage) -> No
 @walks(
     "artifact-quality-v1 is exhausted", "agentic: artifact_gate -> finalize", "artifact_gate ! quality_failed"
 )
-async def test_a_file_that_lies_twice_is_not_delivered(stage: Stage) -> None:
+async def test_i24_a_file_that_lies_twice_is_not_delivered(stage: Stage) -> None:
     results = [await made(pages=9), await made(OTHER, pages=9)]
     ending, _, run_id = await decked(stage, [arguments(), OTHER], results)
     assert ending == REFUSED

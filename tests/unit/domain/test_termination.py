@@ -81,7 +81,7 @@ def test_every_standing_ends_as_the_first_row_of_the_law_says() -> None:
     assert seen == 30_720
 
 
-def test_i18_success_needs_an_answer_every_requirement_and_no_open_effect() -> None:
+def test_success_needs_an_answer_every_requirement_and_no_open_effect() -> None:
     succeeded = [s for s in every_standing() if decide_termination(s).status is RunStatus.SUCCEEDED]
 
     assert succeeded
