@@ -127,6 +127,75 @@ async def test_a_simulation_under_another_contract_says_where_the_paths_part(cal
     assert (await _simulated_last(caller, {}))["counts"] == {"same": 1}
 
 
+async def test_a_simulation_under_another_graph_of_ours_runs_that_graph(caller: Caller) -> None:
+    run = await done(caller)
+    before = await world(caller)
+    now = await ended(caller, await made(caller, run, "simulations", substitutes={"graph": "1.0.0"}))
+    assert now["bound"]["graph"] != run["bound"]["graph"]
+    assert now["usage"]["model_calls"] == 0
+    found = await difference(caller, now)
+    assert found["same"], found["changes"]
+    again = await ended(caller, await made(caller, run, "simulations", substitutes={"graph": "core-2.0.0"}))
+    assert again["bound"]["graph"] == run["bound"]["graph"]
+    assert await world(caller) == before
+
+
+async def test_an_agentic_run_is_simulated_and_another_graph_parts_from_it(caller: Caller) -> None:
+    """A file made from a file: planned, composed, judged again on frozen results; no file is made."""
+    plan = b"# Launch\n\n- Budget is 40,000 EUR\n- Start on 3 March\n- Risk: supplier delay\n"
+    file = await caller.client.upload("plan.md", plan, "text/markdown", idempotency_key=str(uuid4()))
+    run = await caller.ask("Make a presentation in English from the attached plan", attachments=[file["id"]])
+    assert run["status"] == "succeeded", run["finalization"]
+    before = await world(caller)
+    files = await sql(caller, "SELECT count(*) FROM agent.artifacts WHERE tenant_id = %s", caller.tenant)
+    now = await ended(caller, await made(caller, run, "simulations"))
+    found = await difference(caller, now)
+    assert found["same"], found["changes"]
+    assert now["usage"]["model_calls"] == 0
+    other = await ended(caller, await made(caller, run, "simulations", substitutes={"graph": "1.0.0"}))
+    found = await difference(caller, other)
+    assert (found["same"], found["first"]) == (False, 1), "without a planner it ends after the first answer"
+    assert await world(caller) == before
+    assert files == await sql(
+        caller, "SELECT count(*) FROM agent.artifacts WHERE tenant_id = %s", caller.tenant
+    )
+
+
+async def test_what_would_v2_have_done_at_the_command_line(caller: Caller) -> None:
+    run = await done(caller)
+    await caller.resolve(await caller.ask("明天上午九点提醒我交周报"), decision="reject")
+    told = caller.cli_json("simulate", "--module", "life", "--last", "5", "--graph", "1.0.0")
+    assert (told["finished"], told["counts"]) == (True, {"same": 2})
+    shown = caller.cli("simulate", "--module", "life", "--last", "1", "--model", "not-served-1")
+    assert (shown.returncode, "1 diverged" in shown.stdout) == (1, True), shown.stdout
+    unknown = caller.cli("simulate", run["id"], "--graph", "9.9")
+    assert unknown.returncode == 2 and "core-2.0.0" in unknown.stderr
+    [version] = await sql(
+        caller, "SELECT version FROM agent.catalogs WHERE fingerprint = %s", run["bound"]["catalog"]
+    )
+    unknown = caller.cli("simulate", "--module", "life", "--contract", "9.9")
+    assert unknown.returncode == 2 and version[0] in unknown.stderr
+    assert caller.cli("simulate", run["id"], "--module", "life").returncode == 2
+
+
+async def test_a_graph_that_nobody_serves_is_refused_before_anything_is_made(caller: Caller) -> None:
+    run = await done(caller)
+    name = f"core-0.{uuid4().int % 10**6}"
+    await sql(
+        caller,
+        "INSERT INTO agent.definitions (fingerprint, module, version, body, published_at)"
+        " VALUES (%s, '*', %s, '{}', '2000-01-01') RETURNING 1",
+        uuid4().hex * 2, name,
+    )  # fmt: skip
+    for verb, body in (
+        ("simulations", {"substitutes": {"graph": name}}),
+        ("fork", {"at_seq": run["fork_points"][-1], "definition": name}),
+    ):
+        with pytest.raises(ApiError) as refused:
+            await made(caller, run, verb, **body)
+        assert (refused.value.status, refused.value.code) == (409, "version_not_served")
+
+
 def _outcome(now: dict[str, Any]) -> str:
     return "diverged" if now["finalization"]["code"] == "diverged" else "different"
 

@@ -9,10 +9,14 @@ from uuid import UUID
 
 import httpx
 import pytest
+from fencepost_domain.decision import Decision, NewEvent
 from fencepost_domain.errors import FenceLost
+from fencepost_domain.vocabulary import Ev
 from fencepost_reconciler.loops.worker_versions import WorkerVersions
 from fencepost_runtime.system import SystemClock
 from fencepost_store.claims import register_worker
+from fencepost_store.record import record
+from fencepost_store.runs import lock_run
 
 from tests.support.api import Served, a_key
 from tests.support.lives import MODULE, OTHER_TENANT, OWNER, TENANT, USER, Lives
@@ -182,6 +186,57 @@ async def test_a_repair_says_what_and_why(served: Served, lives: Lives, body: di
     run_id = await lives.queued()
     answer = await served.as_("ops", "operator").post(f"/v1/admin/runs/{run_id}/repairs", json=body)
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
+
+
+async def test_i16_a_run_that_nobody_serves_is_forked_on_an_operators_word(
+    served: Served, lives: Lives
+) -> None:
+    """From its last point, under what is served now; the one that can't go on is stopped and says so."""
+    run_id = await lives.queued()
+    bound = NewEvent(lives.ids.uuid7(), Ev.RUN_BOUND, {"graph": "gone", "manifest": "m", "catalog": None})
+    async with lives.api.transaction(TENANT) as tx:
+        await record(tx, (await lock_run(tx, run_id)).run, Decision(None, events=(bound,)))
+    await lives.sql("INSERT INTO agent.manifests (fingerprint, body) VALUES ('m', '{}')")
+    await lives.sql("UPDATE agent.runs SET graph_version = 'gone', manifest_fp = 'm' WHERE id = %s", run_id)
+    await WorkerVersions(lives.reconciler, SystemClock(), timedelta(0), timedelta(0)).run_once()
+    operator = served.as_("ops", "operator")
+    [found] = await stuck(operator, run_id)
+    path = f"/v1/interrupts/{found['details']['interrupt_id']}/resolution"
+    key = a_key()
+    answer = await operator.post(path, json={"choice": "fork"}, headers=key)
+    assert (answer.status_code, answer.json()["code"]) == (409, "version_not_served"), "by nobody at all"
+    assert await lives.status(run_id) == "waiting"
+    await lives.sql(
+        "INSERT INTO agent.definitions (fingerprint, module, version, body)"
+        " VALUES ('new', '*', 'core-3', ''), ('old', '*', 'core-2', ''), ('theirs', 'other', 'other-1', '')"
+    )
+    async with lives.worker.transaction() as tx:
+        await register_worker(
+            tx,
+            slot="w",
+            boot_id="b",
+            modules=[MODULE],
+            versions=["theirs", "new", "old"],
+            alive_for=timedelta(minutes=5),
+        )
+    answer = await operator.post(path, json={"choice": "fork"}, headers=key)
+    assert answer.status_code == 200, answer.text
+    forked = answer.json()["resolution"]["run_id"]
+    shown = (await operator.get(f"/v1/runs/{run_id}")).json()
+    assert shown["status"] == "cancelled" and forked in shown["finalization"]["explanation"]
+    [row] = await lives.sql(
+        "SELECT status, graph_version, origin_run_id, user_id, conversation_id, root_run_id"
+        " FROM agent.runs WHERE id = %s",
+        UUID(forked),
+    )
+    assert (row["status"], row["graph_version"], row["origin_run_id"]) == ("queued", "new", run_id)
+    [old] = await lives.sql(
+        "SELECT user_id, conversation_id, root_run_id FROM agent.runs WHERE id = %s", run_id
+    )
+    assert {name: row[name] for name in old} == dict(old)
+    again = await operator.post(path, json={"choice": "fork"}, headers=key)
+    assert again.json()["resolution"]["run_id"] == forked
+    assert await lives.violations() == []
 
 
 @pytest.mark.parametrize(("choice", "status"), [("stay", "queued"), ("stop", "cancelled")])

@@ -68,7 +68,7 @@ async def test_i16_an_unserved_run_is_given_to_nobody_else_and_asked_about_after
     assert (row["status"], row["waiting_on"]) == ("waiting", "version")
     [asked] = await lives.sql("SELECT kind, question, candidates FROM agent.interrupts WHERE status = 'open'")
     assert asked["kind"] == "version" and "g1" in asked["question"]
-    assert [one["id"] for one in asked["candidates"]] == ["stay", "stop"]
+    assert [one["id"] for one in asked["candidates"]] == ["stay", "fork", "stop"]
     assert await lives.violations() == []
     await serve(lives, "g1", "g2")
     assert counts(await WakeRuns(lives.reconciler).run_once()) == {"woken": 1}
@@ -105,9 +105,25 @@ async def test_a_run_for_a_module_without_any_worker_is_asked_about_too(lives: L
     await lives.queued()
     loop = WorkerVersions(lives.reconciler, clock)
     assert await looked(lives, clock, loop, 0, 60) == [{}, {"unserved": 1}]
+    [asked] = await lives.sql("SELECT candidates FROM agent.interrupts")
+    assert [one["id"] for one in asked["candidates"]] == ["stay", "stop"], "it has no point to fork it at"
     assert await lives.violations() == []
     await serve(lives, "g1")
     assert counts(await WakeRuns(lives.reconciler).run_once()) == {"woken": 1}
+
+
+async def test_a_simulation_that_nobody_serves_is_stopped_and_nobody_is_asked(lives: Lives) -> None:
+    run_id, clock = await bound(lives), Told()
+    await lives.sql(
+        "UPDATE agent.runs SET mode = 'simulation', origin_kind = 'simulation', origin_run_id = id"
+        " WHERE id = %s",
+        run_id,
+    )
+    loop = WorkerVersions(lives.reconciler, clock)
+    assert await looked(lives, clock, loop, 0, 60) == [{}, {"expired": 1}]
+    [end] = await lives.sql("SELECT code, explanation FROM agent.finalizations")
+    assert end["code"] == "version_not_served" and "simulated" in end["explanation"]
+    assert await lives.sql("SELECT 1 FROM agent.interrupts") == []
 
 
 async def test_who_said_stay_is_not_asked_again(lives: Lives) -> None:

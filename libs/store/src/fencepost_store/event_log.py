@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -52,8 +52,8 @@ async def log_of(
 
     Raises upcast.NewerEvent for an event of a newer release.
     """
-    pages = await log_pages(tx, run_id, upto, only=only, reads=reads)
-    return [event for page in pages for event in page]
+    pages = log_pages(tx, run_id, upto, only=only, reads=reads)
+    return [event async for page in pages for event in page]
 
 
 class Page:
@@ -79,11 +79,10 @@ async def log_pages(
     *,
     only: Collection[str] | None = None,
     reads: Collection[str] | None = None,
-) -> list[Page]:
-    """As log_of, for whoever folds a long log elsewhere: in a thread, an event at a time."""
-    found: list[Page] = []
+) -> AsyncIterator[Page]:
+    """As log_of, for whoever folds a long log elsewhere: in a thread, while the next page is fetched."""
     after, size = 0, PageSize(FOLD_PAGE)
-    while True:
+    while after < upto:
         limit = size.now
         row = await tx.row(
             "replay_events",
@@ -95,11 +94,11 @@ async def log_pages(
             reads=list(reads) if reads is not None else None,
         )
         if row is None or row["seqs"] is None:
-            return found
-        found.append(Page(row))
+            return
+        yield Page(row)
+        if len(row["seqs"]) < limit:
+            return
         after = row["seqs"][-1]
-        if len(row["seqs"]) < limit or after >= upto:
-            return found
         size.took(limit, len(row["payloads"]))
 
 

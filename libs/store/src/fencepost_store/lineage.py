@@ -86,10 +86,29 @@ async def inheritance(tx: Tx, run_id: UUID) -> Inheritance | None:
     )
 
 
-async def find_version(tx: Tx, kind: str, name: str, module: str) -> str | None:
-    """The fingerprint of a graph or a contract named by fingerprint or version; the newest of several."""
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A version that was named. served: a living worker takes up what is bound to it."""
+
+    fingerprint: str
+    served: bool
+
+
+async def find_version(tx: Tx, kind: str, name: str, module: str) -> Published | None:
+    """A graph or a contract of a module named by fingerprint or version; the newest of several."""
     rows = await tx.rows("find_version", kind=kind, wanted=name, module=module)
-    return rows[0]["fingerprint"] if rows else None
+    return Published(rows[0]["fingerprint"], rows[0]["served"]) if rows else None
+
+
+async def published_versions(tx: Tx, kind: str, module: str) -> list[str]:
+    """Names of what is published for a module, the newest first, ten at most."""
+    return [row["version"] for row in await tx.rows("published_versions", kind=kind, module=module)]
+
+
+async def served_graph(tx: Tx, module: str) -> str | None:
+    """The fingerprint of the newest graph that a living worker serves for a module."""
+    row = await tx.row("served_graph", module=module)
+    return row["fingerprint"] if row else None
 
 
 async def last_real_runs(tx: Tx, module: str, last: int, user_id: str | None) -> list[UUID]:

@@ -55,6 +55,7 @@ PROBLEMS: Final[Mapping[str, tuple[int, str]]] = {
     "run_not_finished": (409, "The run has not ended yet"),
     "run_not_started": (409, "The run has not been started yet"),
     "settle_the_effect": (409, "It is answered by settling the effect"),
+    "version_not_served": (409, "No living worker serves this version"),
     "not_a_fork_point": (409, "The run can't be forked there"),
     "not_compensable": (409, "The effect can't be undone"),
     "not_completed": (409, "The effect is not completed"),

@@ -45,6 +45,13 @@ def stopped(locale: str, stop: Stop, done: Sequence[str], unsure: Sequence[str])
     return " ".join(parts) if done or unsure else f"{english} Nothing was done. You can ask for it again."
 
 
+def goes_on_as(locale: str, run_id: object) -> str:
+    """What a run says that was forked because nobody served its version any more."""
+    if is_chinese(locale):
+        return f"已没有 worker 服务它的版本：由任务 {run_id} 从最后一步接着进行。"
+    return f"Nobody served its version any more: it goes on from its last point as run {run_id}."
+
+
 def next_step(locale: str, *, open_: bool, left: bool, done: bool) -> str:
     """What a person who takes a run over does first."""
     if open_:

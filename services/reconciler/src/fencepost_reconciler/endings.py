@@ -27,6 +27,7 @@ CAUSES: Final[Mapping[Stop, Text]] = {
 CODES: Final[Mapping[Text, str]] = {
     Text.PAUSE_ENDED: "pause_expired",
     Text.VERSION_ENDED: "version_expired",
+    Text.SIMULATION_UNSERVED: "version_not_served",
     Text.PARENT_STOPPED: "parent_stopped",
 }
 

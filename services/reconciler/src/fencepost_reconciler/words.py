@@ -28,6 +28,8 @@ class Text(StrEnum):
     VERSION_ASKED = "version_asked"
     VERSION_STAY = "version_stay"
     VERSION_STOP = "version_stop"
+    VERSION_FORK = "version_fork"
+    SIMULATION_UNSERVED = "simulation_unserved"
     VERSION_ENDED = "version_ended"
 
 
@@ -59,6 +61,14 @@ _WORDS: Final[Mapping[Text, tuple[str, str]]] = {  # English, Chinese
         "已没有 worker 服务此任务绑定的 {module} 版本 {graph}。有 worker 再次服务时会自动继续。要怎么处理？",
     ),
     Text.VERSION_STAY: ("Stay: wait until it is served", "保留：等到有 worker 服务"),
+    Text.VERSION_FORK: (
+        "Fork: go on from its last point as a new run under the version that is served",
+        "分叉：从最后一步起，以现在提供服务的版本作为新任务继续",
+    ),
+    Text.SIMULATION_UNSERVED: (
+        "Nobody serves the version it was to be simulated under.",
+        "没有 worker 服务用于模拟的版本。",
+    ),
     Text.VERSION_STOP: ("Stop this run", "停止这个任务"),
     Text.VERSION_ENDED: (
         "Nobody served its version for a week, so it was stopped. You can start it again.",

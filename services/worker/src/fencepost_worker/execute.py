@@ -141,6 +141,8 @@ class Executor:
         """A fork or a simulation. Questions that the log knows an answer to are answered on the spot."""
         name = inherited.substitutes.get("model")
         ports = InheritingPorts(live, inherited, self.substitute(name) if name else None)
+        if not task.fresh:
+            await ports.recall()
         reference = inherited.reference_at or task.facts.reference
         task = replace(task, facts=replace(task.facts, reference=reference))
         try:

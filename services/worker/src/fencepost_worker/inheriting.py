@@ -14,6 +14,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from fencepost_contracts.evidence.frozen import FrozenAction, node_of
+from fencepost_contracts.evidence.trajectory import chosen
 from fencepost_contracts.tools import (
     Change,
     CommitAnswer,
@@ -29,6 +30,7 @@ from fencepost_domain.fence import FenceKind
 from fencepost_domain.run import check_fence
 from fencepost_domain.vocabulary import Ev, Risk
 from fencepost_runtime.failpoints import ahit
+from fencepost_store.event_log import log_of
 from fencepost_store.lineage import Inheritance
 from fencepost_store.record import record
 from fencepost_store.runs import lock_run
@@ -40,10 +42,10 @@ from fencepost_worker.flow.step import Question
 from fencepost_worker.history import SHARE, read_past
 from fencepost_worker.models.ledger import request_hash
 from fencepost_worker.models.port import Answer, Message, Model, ModelContext, ToolSpec
-from fencepost_worker.ports import RunPorts
+from fencepost_worker.ports import ROLE, RunPorts
 
-ASKS_FOR_REAL: Final = ("model", "prompt")  # substitutes under which the model's old answers mean nothing
 _INHERITED: Final = 0xF0  # first byte of an inherited action's token: no UUIDv7 begins so for centuries
+ANSWERED: Final = (str(Ev.FACT_INHERITED), str(Ev.MODEL_CALLED))
 FIELDS: Final = ("index", "n", "tool", "arguments", "effect_key", "result", "error")
 
 
@@ -54,7 +56,8 @@ class InheritingPorts:
     live: RunPorts
     inherited: Inheritance
     substitute: Model | None = None
-    _calls: dict[str, int] = field(default_factory=dict)
+    _asked: dict[str, list[str]] = field(default_factory=dict)  # keys of a node's calls, in order
+    _has_parted: bool = False  # under another prompt the module said something else than the log
 
     @property
     def simulated(self) -> bool:
@@ -78,24 +81,36 @@ class InheritingPorts:
         role: str = "module",
     ) -> Answer:
         self.live.held.usage = None
-        changed = self.inherited.substitutes
-        if self.simulated and any(changed.get(name) for name in ASKS_FOR_REAL):
+        if self._is_asked(role):
             return await self._ask_substitute(key, context, messages, tools, message_id, role)
         request = self.live.request(key, context, messages, tools, role)
         hashed = request_hash(request)
-        node = node_of(key)
-        place = self._calls.get(node, 0)
-        self._calls[node] = place + 1
+        node, place = self._place(key)
         reply = self.inherited.frozen.reply_to(hashed)
-        if reply is None and self.simulated:
+        if reply is None and self.simulated and not self._has_parted:
             reply = self.inherited.frozen.reply_at(node, place)
         if reply is not None:
             body = dict(reply.body)
             await self._inherit(key, "model", reply.seq, request_hash=hashed, reply=body)
             return Answer.from_json(body)
-        if self.simulated:
+        if self.simulated and not self._has_parted:
             raise Diverged({"kind": "model", "node": node, "place": place, "request_hash": hashed})
         return await self.live.ask_model(key, context, messages, tools, message_id, role)
+
+    @property
+    def _prompt(self) -> str | None:
+        prompt = self.inherited.substitutes.get("prompt") if self.simulated else None
+        return str(prompt) if prompt else None
+
+    def _is_asked(self, role: str) -> bool:
+        """For real, whatever the log says: another model in every role, another prompt in the module's.
+
+        What other roles are asked follows from what the module said: while that is what the log says, so are
+        their answers; after that the log's answer counts for the same question only.
+        """
+        if not self.simulated:
+            return False
+        return bool(self.inherited.substitutes.get("model")) or (self._prompt is not None and role == ROLE)
 
     async def _ask_substitute(
         self,
@@ -113,12 +128,40 @@ class InheritingPorts:
                 raise Diverged({"kind": "model", "model": changed["model"], "detail": "no worker serves it"})
             self.live.model = self.substitute
             self.live.model_name = changed["model"]
-        if changed.get("prompt"):
+        if self._prompt is not None and role == ROLE:
             messages = [
-                replace(m, text=changed["prompt"]) if m.role == "system" and place == 0 else m
+                replace(m, text=self._prompt) if m.role == "system" and place == 0 else m
                 for place, m in enumerate(messages)
             ]
-        return await self.live.ask_model(key, context, messages, tools, message_id, role)
+        answer = await self.live.ask_model(key, context, messages, tools, message_id, role)
+        self._compare(key, answer.to_json())
+        return answer
+
+    def _compare(self, key: str, body: Mapping[str, Any]) -> None:
+        """Note whether the module said under another prompt what the log says at the same place."""
+        if self._prompt is not None:
+            then = self.inherited.frozen.reply_at(*self._place(key))
+            self._has_parted = self._has_parted or then is None or chosen(then.body) != chosen(body)
+
+    def _place(self, key: str) -> tuple[str, int]:
+        """A call's node, and which of its calls this is, from 0: the same again when a step runs again."""
+        node = node_of(key)
+        keys = self._asked.setdefault(node, [])
+        if key not in keys:
+            keys.append(key)
+        return node, keys.index(key)
+
+    async def recall(self) -> None:
+        """Go on where another claim of this run left: which calls of each node were answered before."""
+        run = self.live.held.claim.run
+        async with self.live.store.transaction() as tx:
+            told = await log_of(tx, run.id, run.event_seq, only=ANSWERED)
+        for event in told:
+            p = event.payload or {}
+            if event.type == Ev.MODEL_CALLED:
+                self._compare(p["key"], p.get("reply") or {})
+            elif p.get("kind") == "model":
+                self._place(p["place"])
 
     async def history(self) -> tuple[Message, ...]:
         """As the origin read it: before its words, in its conversation, with what was committed until then;

@@ -52,7 +52,7 @@ def trajectory(events: Iterable[LogEvent]) -> list[Step]:
 def _step(event: LogEvent, p: Mapping[str, Any], prepared: Mapping[tuple[int, int], Any]) -> Step | None:
     match event.type:
         case Ev.MODEL_CALLED if p["state"] == CallState.SETTLED and not p["late"]:
-            return _chose(p.get("reply"))
+            return chosen(p.get("reply"))
         case Ev.FACT_INHERITED:
             return _of_fact(p)
         case Ev.ACTION_COMMITTED | Ev.ACTION_FAILED | Ev.ACTION_UNKNOWN:  # a rejection is the person's answer
@@ -74,7 +74,7 @@ def _step(event: LogEvent, p: Mapping[str, Any], prepared: Mapping[tuple[int, in
 
 def _of_fact(p: Mapping[str, Any]) -> Step:
     if p["kind"] == "model":
-        return _chose(p.get("reply"))
+        return chosen(p.get("reply"))
     if p["kind"] == "answer":
         kind = kind_of(str(p["place"]))
         return {"step": "answer", "kind": kind, "resolution": p.get("resolution")}
@@ -82,7 +82,7 @@ def _of_fact(p: Mapping[str, Any]) -> Step:
     return _acted(p["tool"], p.get("arguments"), outcome, p.get("result"), p.get("error"))
 
 
-def _chose(reply: Mapping[str, Any] | None) -> Step:
+def chosen(reply: Mapping[str, Any] | None) -> Step:
     """What the model chose: the calls without their ids, and its text."""
     if reply is None:
         return {"step": "model", "calls": None, "text": None}

@@ -34,17 +34,51 @@ SELECT id, answer FROM agent.model_calls WHERE run_id = :run_id AND state = 'set
 SELECT index, n, preview, change FROM agent.actions WHERE run_id = :run_id;
 
 -- find_version --
--- Why: a graph or a contract as people name it: by fingerprint, or by its version.
--- Locks: none.  Clock: none.
--- Result: fingerprints that aren't revoked, the newest first.
-SELECT d.fingerprint, 'graph' AS kind, d.published_at
+-- Why: a graph or a contract as people name it: by fingerprint, by its version, a graph of a module's also without its name.
+-- Locks: none.  Clock: database.
+-- Result: those of this module that aren't revoked, the newest first; served: a living worker would take its runs up.
+SELECT d.fingerprint, d.published_at,
+       EXISTS (SELECT FROM agent.workers w
+                WHERE w.alive_until > statement_timestamp()
+                  AND :module = ANY (w.modules) AND d.fingerprint = ANY (w.versions)) AS served
   FROM agent.definitions d
- WHERE :kind = 'graph' AND (d.fingerprint = :wanted OR d.version = :wanted) AND d.revoked_at IS NULL
+ WHERE :kind = 'graph' AND d.module IN ('*', :module) AND d.revoked_at IS NULL
+   AND (d.fingerprint = :wanted OR d.version = :wanted OR right(d.version, length(:wanted) + 1) = '-' || :wanted)
 UNION ALL
-SELECT c.fingerprint, 'contract', c.published_at
+SELECT c.fingerprint, c.published_at, true
   FROM agent.catalogs c
  WHERE :kind = 'contract' AND c.module = :module AND (c.fingerprint = :wanted OR c.version = :wanted) AND c.revoked_at IS NULL
  ORDER BY published_at DESC;
+
+-- published_versions --
+-- Why: who named a version that isn't there is told which are.
+-- Locks: none.  Clock: none.
+-- Result: names, the newest first.
+SELECT version
+  FROM (SELECT d.version, d.published_at FROM agent.definitions d
+         WHERE :kind = 'graph' AND d.module IN ('*', :module) AND d.revoked_at IS NULL
+        UNION ALL
+        SELECT c.version, c.published_at FROM agent.catalogs c
+         WHERE :kind = 'contract' AND c.module = :module AND c.revoked_at IS NULL) AS v
+ GROUP BY version
+ ORDER BY max(published_at) DESC, version DESC
+ LIMIT 10;
+
+-- served_graph --
+-- Why: what a new run of a module would be bound to now, for one whose own graph nobody serves any more.
+-- Locks: none.  Clock: database.
+-- Result: a fingerprint: the module's own graph before those of all modules, in the order in which workers name theirs (the
+--      newest first). No row: nobody serves the module.
+SELECT d.fingerprint
+  FROM agent.workers w
+ CROSS JOIN unnest(w.versions) WITH ORDINALITY AS v (fingerprint, place)
+  JOIN agent.definitions d ON d.fingerprint = v.fingerprint
+ WHERE w.alive_until > statement_timestamp()
+   AND :module = ANY (w.modules)
+   AND d.module IN ('*', :module)
+   AND d.revoked_at IS NULL
+ ORDER BY d.module = '*', v.place, d.published_at DESC
+ LIMIT 1;
 
 -- last_real_runs --
 -- Why: the runs that a simulation over many is made from: finished, real, of one module, the newest.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
+from queue import SimpleQueue
 from typing import Any, Final
 
 from fastapi import APIRouter, Request
@@ -83,14 +84,29 @@ async def replay(run_id: str, request: Request, api: ApiDep, caller: CallerDep) 
             if view == "summary":
                 result = await log_summary(tx, wanted, upto)
                 return _shown({**told, "degraded": result["erased"] > 0, "result": result})
-            pages = await log_pages(tx, wanted, upto, only=READS[view], reads=READS[view])
-        return await asyncio.to_thread(_folded, told, pages)
+        return await _folded(api, caller, told)
     except NewerEvent as error:
         raise Conflict("event_too_new", str(error)) from error
 
 
-def _folded(told: dict[str, Any], pages: list[Page]) -> Response:
-    """In a thread: a hundred thousand events must not hold up everybody else's streams."""
+async def _folded(api: Api, caller: Caller, told: dict[str, Any]) -> Response:
+    """In a thread, while the next page is fetched: a long log must not hold up everybody else's streams."""
+    reads = READS[told["view"]]
+    given: SimpleQueue[Page | None] = SimpleQueue()
+    folding = asyncio.ensure_future(asyncio.to_thread(_fold, told, iter(given.get, None)))
+    try:
+        async with api.store.transaction(caller.tenant_id) as tx:
+            async for page in log_pages(tx, told["run_id"], told["at_seq"], only=reads, reads=reads):
+                given.put(page)
+                if folding.done():
+                    break  # it can't read this log; what it raised comes below
+    finally:
+        given.put(None)
+        await asyncio.wait([folding])  # not in the transaction, which would be idle meanwhile
+    return folding.result()
+
+
+def _fold(told: dict[str, Any], pages: Iterable[Page]) -> Response:
     view: str = told["view"]
     reads, erased = READS[view], False
 

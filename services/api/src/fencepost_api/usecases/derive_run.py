@@ -43,26 +43,51 @@ async def retry_run(api: Api, caller: Caller, run_id: UUID, raw: Any, key: str) 
 
 
 async def fork_run(api: Api, caller: Caller, run_id: UUID, body: ForkRequest, raw: Any, key: str) -> Created:
-    """Raises NotFound, Conflict not_a_fork_point, Invalid for a definition nobody published."""
+    """Raises NotFound, Conflict not_a_fork_point or version_not_served, Invalid for an unknown definition."""
 
     async def origin(tx: Tx, source: RowMapping) -> tuple[Origin, dict[str, Any]]:
-        points = fork_points(await log_of(tx, run_id, source["event_seq"], only=FORK_TYPES))
+        points = await _points(tx, source)
         if body.at_seq not in points:
             detail = "fork it at one of its fork_points" if points else "nobody has worked on it yet"
             raise Conflict("not_a_fork_point", detail, {"fork_points": points})
         graph = await _version(tx, "graph", body.definition, source["module"], "/definition")
-        bound = (graph or source["graph_version"], source["manifest_fp"], source["catalog_fp"])
-        return Origin(
-            "fork",
-            run_id,
-            at_seq=body.at_seq,
-            substitutes={"history_of": _history_of(source)},
-            reference_at=source["reference_at"],
-            bound=bound,
-            rerouted=source["rerouted"],
-        ), ({"input": _input(body)} if body.input else {})
+        return _forked(source, body.at_seq, graph), ({"input": _input(body)} if body.input else {})
 
     return await _derive(api, caller, run_id, "fork", raw, key, origin)
+
+
+async def fork_elsewhere(api: Api, tx: Tx, caller: Caller, run_id: UUID, new_id: UUID, route: str) -> None:
+    """A run that nobody serves goes on from its last point as `new_id`, under the newest served graph.
+
+    Raises Conflict not_a_fork_point, version_not_served.
+    """
+    source = await lineage.source_run(tx, run_id, None)
+    points = await _points(tx, source)
+    if not points:
+        detail = "nobody has worked on it yet: answer `stop` and ask again"
+        raise Conflict("not_a_fork_point", detail, {"fork_points": points})
+    graph = await lineage.served_graph(tx, source["module"])
+    if graph is None:
+        raise Conflict("version_not_served", f"no living worker serves any graph for {source['module']}")
+    origin = _forked(source, points[-1], graph)
+    key, digest = str(new_id), fingerprint({})
+    await lineage.create_derived(tx, _new(api, caller, source, origin, {}, route, key, digest, new_id))
+
+
+async def _points(tx: Tx, source: RowMapping) -> list[int]:
+    return fork_points(await log_of(tx, source["id"], source["event_seq"], only=FORK_TYPES))
+
+
+def _forked(source: RowMapping, at_seq: int, graph: str | None) -> Origin:
+    return Origin(
+        "fork",
+        source["id"],
+        at_seq=at_seq,
+        substitutes={"history_of": _history_of(source)},
+        reference_at=source["reference_at"],
+        bound=(graph or source["graph_version"], source["manifest_fp"], source["catalog_fp"]),
+        rerouted=source["rerouted"],
+    )
 
 
 def _input(body: ForkRequest) -> dict[str, Any]:
@@ -78,7 +103,7 @@ def _history_of(source: RowMapping) -> str:
 async def simulate_run(
     api: Api, caller: Caller, run_id: UUID, substitutes: Substitutes, raw: Any, key: str
 ) -> Created:
-    """Raises NotFound, Conflict run_not_started, Invalid for versions nobody published."""
+    """Raises NotFound, Conflict run_not_started or version_not_served, Invalid for unknown versions."""
 
     async def origin(tx: Tx, source: RowMapping) -> tuple[Origin, dict[str, Any]]:
         return await _simulated(tx, source, substitutes), {}
@@ -106,12 +131,18 @@ async def _simulated(
 
 
 async def _version(tx: Tx, kind: str, name: str | None, module: str, pointer: str) -> str | None:
+    """Raises Invalid for one that nobody published, Conflict version_not_served."""
     if name is None:
         return None
     found = await lineage.find_version(tx, kind, name, module)
     if found is None:
-        raise Invalid(pointer, f"no {kind} of this name is published", f"unknown_{kind}")
-    return found
+        there = ", ".join(await lineage.published_versions(tx, kind, module)) or "nothing"
+        raise Invalid(
+            pointer, f"no such {kind} is published for {module}; there is: {there}", f"unknown_{kind}"
+        )
+    if not found.served:
+        raise Conflict("version_not_served", f"no living worker serves this {kind} for {module}")
+    return found.fingerprint
 
 
 async def simulate_many(
@@ -190,6 +221,7 @@ def _new(
     route: str,
     key: str,
     digest: str,
+    new_id: UUID | None = None,
 ) -> NewRun:
     """A retry and a fork act for the run's own user, whoever asks; a simulation is its asker's."""
     simulated = origin.kind == "simulation"
@@ -197,7 +229,7 @@ def _new(
     user = caller.user_id if simulated else source["user_id"]
     given = more.get("input") or source["input"]
     return NewRun(
-        id=api.ids.uuid7(),
+        id=new_id or api.ids.uuid7(),
         tenant_id=caller.tenant_id,
         user_id=user,
         roles=tuple(sorted(caller.roles))

@@ -6,7 +6,9 @@ ran makes no difference.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Final
 from uuid import UUID
 
 from fencepost_contracts.http import ResolutionRequest
@@ -23,9 +25,13 @@ from fencepost_api.auth import Caller
 from fencepost_api.context import Api
 from fencepost_api.render import Row
 from fencepost_api.resolution import read_resolution
+from fencepost_api.texts import goes_on_as
 from fencepost_api.usecases.decide_approval import Ballot, Decider, decide_approval
+from fencepost_api.usecases.derive_run import fork_elsewhere
 from fencepost_api.usecases.once import fingerprint
 from fencepost_api.usecases.stop_run import stop
+
+FORK: Final = "fork"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +75,18 @@ async def resolve_interrupt(
 
 
 async def _follow(api: Api, tx: Tx, caller: Caller, row: Row) -> None:
-    """An answer that does more than wake its run: "stop" to one that nobody serves, and would claim."""
-    if row["kind"] == InterruptKind.VERSION and (row["resolution"] or {}).get("choice") == "stop":
-        run = (await lock_run(tx, row["run_id"])).run
+    """An answer that does more than wake its run: `stop` and `fork` of one that nobody serves."""
+    said = row["resolution"] or {}
+    if row["kind"] != InterruptKind.VERSION or said.get("choice") not in ("stop", FORK):
+        return
+    run = (await lock_run(tx, row["run_id"])).run
+    if said["choice"] == "stop":
         await stop(api, tx, caller, run, Stop.CANCEL, note="version_not_served")
+        return
+    new_id = UUID(said["run_id"])
+    words = goes_on_as(run.locale, new_id)
+    await stop(api, tx, caller, run, Stop.CANCEL, note="forked", said=words)
+    await fork_elsewhere(api, tx, caller, run.id, new_id, f"POST /v1/interrupts/{row['id']}/resolution")
 
 
 async def decide(
@@ -107,12 +121,19 @@ async def decide(
             locked.run,
             now,
             interrupt,
-            resolution=resolution.stored,
+            resolution=_kept(interrupt, resolution.stored, tx),
             resolution_hash=digest,
             key=key,
             by=who.user_id,
         )
     return fresh
+
+
+def _kept(interrupt: Interrupt, said: Mapping[str, Any], tx: Tx) -> Mapping[str, Any]:
+    """As stored: a fork of what nobody serves names the run that goes on."""
+    if interrupt.kind is InterruptKind.VERSION and said.get("choice") == FORK:
+        return {**said, "run_id": str(tx.ids.uuid7())}
+    return said
 
 
 async def _settled_by_its_effect(tx: Tx, interrupt: Interrupt) -> Conflict:

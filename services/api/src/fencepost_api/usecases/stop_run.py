@@ -49,12 +49,16 @@ async def stop(
     *,
     note: str | None = None,
     assignee: str | None = None,
+    said: str | None = None,
 ) -> None:
-    """Stop a locked run: at once where nothing is at work, else by a drain. Raises Conflict run_finished."""
+    """Stop a locked run: at once where nothing is at work, else by a drain. Raises Conflict run_finished.
+
+    said: what it tells people instead of why it was stopped.
+    """
     effects = await views.run_effects(tx, run.id)
     done = [e["tool"] for e in effects if e["state"] == EffectState.COMPLETED]
     unsure = [e for e in effects if e["state"] in UNSETTLED or e["state"] == EffectState.ACCEPTED]
-    explanation = stopped_text(run.locale, why, done, [e["tool"] for e in unsure])
+    explanation = said or stopped_text(run.locale, why, done, [e["tool"] for e in unsure])
     finalization = stopped(
         why,
         explanation,

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from fencepost_domain.decision import NewEvent, NewFeed
 from fencepost_domain.ports import Clock
-from fencepost_domain.vocabulary import Ev, InterruptKind
+from fencepost_domain.vocabulary import Ev, InterruptKind, RunMode
 from fencepost_domain.waits import decide_unserved
 from fencepost_runtime.logging import get_logger
 from fencepost_store import sweeps
@@ -24,13 +24,14 @@ from fencepost_store.record import record
 from fencepost_store.runs import Locked
 from fencepost_store.transaction import Store, Tx
 
+from fencepost_reconciler.loops.deadlines import stop_run
 from fencepost_reconciler.sweep import Sweep
 from fencepost_reconciler.words import Text, say
 
 EVERY: Final = timedelta(seconds=5)
 AFTER: Final = timedelta(seconds=60)  # a worker that was restarted is back by then
 IN_ROLLOUT: Final = timedelta(minutes=10)  # pods come one after the other
-CHOICES: Final = {"stay": Text.VERSION_STAY, "stop": Text.VERSION_STOP}
+CHOICES: Final = {"stay": Text.VERSION_STAY, "fork": Text.VERSION_FORK, "stop": Text.VERSION_STOP}
 
 log = get_logger(__name__)
 Version = tuple[str, str]  # module, graph version
@@ -82,6 +83,8 @@ async def settle(tx: Tx, locked: Locked, _: sweeps.Candidate) -> str | None:
     run = locked.run
     if not await sweeps.is_unserved(tx, run.id):
         return None
+    if run.mode is RunMode.SIMULATION:  # nobody is asked; its report says that it was stopped
+        return await stop_run(tx, locked, why=Text.SIMULATION_UNSERVED)
     since = run.available_at or locked.now
     decision = decide_unserved(run, tx.ids.uuid7(), since=since, now=locked.now)
     if decision is None:
@@ -93,7 +96,9 @@ async def settle(tx: Tx, locked: Locked, _: sweeps.Candidate) -> str | None:
     await record(tx, run, replace(decision, events=(asked, *decision.events), feed=(*decision.feed, feed)))
     question = say(Text.VERSION_ASKED, run.locale, module=run.module, graph=run.graph_version[:12] or "-")
     candidates = [
-        {"id": choice, "label": say(text, run.locale), "value": choice} for choice, text in CHOICES.items()
+        {"id": choice, "label": say(text, run.locale), "value": choice}
+        for choice, text in CHOICES.items()
+        if choice != "fork" or run.graph_version  # one that was never bound has no point to go on from
     ]
     await sweeps.ask_about_version(tx, run.id, interrupt_id, question, candidates)
     return "unserved"
