@@ -25,6 +25,10 @@ class Vault:
             raise self.error
         return s3.KEY_ID if rest.endswith("#id") else s3.SECRET
 
+    async def check(self) -> None:
+        if self.error is not None:
+            raise self.error
+
     async def close(self) -> None:
         return None
 

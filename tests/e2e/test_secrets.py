@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
+import functools
 import json
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
 import httpx
 import psycopg
+import pytest
 import pytest_asyncio
 from fencepost.aio import AsyncClient
+from fencepost.errors import ApiError
 from fencepost.requests import Request
 from fencepost_cli.embedded.supervisor import Embedded
 from psycopg import sql
 
+from tests.e2e.outfitted import FILE_KEY, ROLE_SECRET, TOOL_KEY, VAULT_KEY, WIKI_KEY, Outfit, outfitted
+from tests.e2e.walked import at_the_door, calls, everything_done, lived, person
+from tests.embedded.support import alive
+from tests.support import s3
+from tests.support.eventually import eventually
 from tests.support.scripted_model import (
     DONE,
     ScriptedModel,
-    call,
     event,
-    finish,
     providing,
     say,
     text_answer,
@@ -95,109 +101,136 @@ async def test_i28_no_secret_is_stored_logged_or_answered(echoing: tuple[Embedde
     assert leaked == []
 
 
-CONTRACT = """\
-version: "1"
-agent_name: probe
-allowed_tools:
-  - name: probe.send
-    description: Tell the other side.
-    risk: low
-    effect_class: none
-    timeout_seconds: 5
-    input_schema: {type: object, additionalProperties: false, properties: {}}
-    output_schema: {type: object}
-    http: {method: GET, url: "%s/echo", credential: {secret: crm-key}}
-...
-"""
-TOOL_KEY, FILE_KEY = "canary-tool-credential-81c2", "canary-model-key-of-a-file-7d20"
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def outfit(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Outfit]:
+    async with outfitted(tmp_path_factory.mktemp("outfit")) as made:
+        # Before the first run: a worker looks for what is published newly once a second.
+        async with AsyncClient(made.mesh.url, person(made, "platform")) as operator:
+            await eventually(functools.partial(accepted, operator, "probe.search", "probe.add_page"), 40)
+            await eventually(functools.partial(offered, operator, "probe.add_page"))
+        yield made
 
 
-class Echo:
-    """A server that tells back whatever credential it was shown, and keeps the traces it is sent."""
-
-    def __init__(self) -> None:
-        self.credentials: list[str] = []
-        self.traces = b""
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while head := await reader.readuntil(b"\r\n\r\n"):
-                line, *rest = head.decode("latin-1").strip().split("\r\n")
-                headers = {n.lower(): v.strip() for n, _, v in (one.partition(":") for one in rest)}
-                body = await reader.readexactly(int(headers.get("content-length", "0")))
-                if " /v1/" in line:
-                    gzipped = headers.get("content-encoding") == "gzip"
-                    self.traces += gzip.decompress(body) if gzipped else body
-                    answer = b""
-                else:
-                    self.credentials.append(headers.get("authorization", ""))
-                    answer = json.dumps({"told": headers.get("authorization", "")}).encode()
-                told = f"Content-Type: application/json\r\nContent-Length: {len(answer)}"
-                writer.write(f"HTTP/1.1 200 OK\r\n{told}\r\n\r\n".encode() + answer)
-                await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
-            pass
-        finally:
-            writer.close()
+@pytest_asyncio.fixture(loop_scope="session")
+async def client(outfit: Outfit) -> AsyncIterator[AsyncClient]:
+    async with AsyncClient(outfit.mesh.url, person(outfit)) as client:
+        yield client
 
 
-async def test_i28_canaries_are_found_in_no_event_checkpoint_log_trace_export_or_error(
-    tmp_path: Path,
+CANARIES = {
+    "tool": TOOL_KEY, "model's file": FILE_KEY, "MCP server": WIKI_KEY, "in Vault": VAULT_KEY,
+    "AppRole": ROLE_SECRET, "bucket": s3.SECRET,
+}  # fmt: skip
+PINS = "/v1/admin/tool-pins"
+
+
+async def ready(url: str) -> tuple[int, dict[str, Any]]:
+    async with httpx.AsyncClient(trust_env=False) as bare:
+        answer = await bare.get(f"{url}/readyz")
+    return answer.status_code, answer.json()
+
+
+def doors(outfit: Outfit) -> list[str]:
+    """Of every process that tells whether it is ready: api, gateway, worker, reconciler."""
+    return [f"http://127.0.0.1:{child.port}" for child in outfit.mesh.children.values()]
+
+
+async def away(url: str) -> bool:
+    """Ready, degraded, and both said to be away."""
+    status, body = await ready(url)
+    gone = {name for name in ("artifacts", "vault") if body["checks"].get(name, "ok") != "ok"}
+    return (status, body["status"], gone) == (200, "degraded", {"artifacts", "vault"})
+
+
+async def back(url: str) -> bool:
+    status, body = await ready(url)
+    return (status, body["status"]) == (200, "ok")
+
+
+async def test_services_start_without_bucket_and_vault_say_so_and_go_on_when_they_are_back(
+    outfit: Outfit, client: AsyncClient
 ) -> None:
-    """A model's key by file, a credential that its server echoes, passwords of DSNs, tokens, tickets."""
-    echo = Echo()
-    server = await asyncio.start_server(echo.serve, "127.0.0.1", 0)
-    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    folder = tmp_path / "modules" / "probe"
-    folder.mkdir(parents=True)
-    (folder / "contract.yaml").write_text(CONTRACT % url)
-    (tmp_path / "secrets").mkdir()
-    (tmp_path / "secrets" / "crm-key").write_text(TOOL_KEY)
-    (tmp_path / "model-key").write_text(FILE_KEY)
-    async with server, providing(ScriptedModel()) as model:
-        env = {
-            "FENCEPOST_MODEL_URL": model.url, "FENCEPOST_MODEL_NAME": "echo",
-            "FENCEPOST_MODEL_KEY_FROM": f"file:{tmp_path / 'model-key'}",
-            "FENCEPOST_MODULES_DIR": str(tmp_path / "modules"),
-            "FENCEPOST_SECRETS_DIR": str(tmp_path / "secrets"), "FENCEPOST_EGRESS_ALLOW": "127.0.0.0/8",
-            "OTEL_EXPORTER_OTLP_ENDPOINT": url, "OTEL_BSP_SCHEDULE_DELAY": "200",
-        }  # fmt: skip
-        async with Embedded(tmp_path / "mesh", env=env) as mesh:
-            seen, token = await _lived(mesh, model)
-            stored = await stored_text(mesh.dsn("admin"))
-            secrets = {**secrets_of(mesh), "token": token, "tool": TOOL_KEY, "model's file": FILE_KEY}
-            for role in ("api", "worker", "gateway", "reconciler"):
-                secrets[f"password of {role}"] = str(urlsplit(mesh.dsn(role)).password)
-        logs = "".join(log.read_text(errors="replace") for log in mesh.logs.glob("*.log"))
-    assert echo.credentials and TOOL_KEY in echo.credentials[0], "the server must have had the credential"
-    assert model.headers[0]["authorization"] == f"Bearer {FILE_KEY}"
-    assert b"fencepost" in echo.traces, "traces must have been sent"
-    places = {"answers, exports, errors": seen, "rows": stored, "logs": logs}
-    places["traces"] = echo.traces.decode("latin-1")
+    """What needs neither goes on meanwhile; who needs one is told so, or waits; readiness stays, degraded."""
+    for url in doors(outfit):
+        await eventually(functools.partial(away, url), timeout=20)
+    assert (await lived(outfit, client, text_answer("no file needed")))["status"] == "succeeded"
+    with pytest.raises(ApiError) as refused:
+        await client.upload("a.txt", b"hello", "text/plain", idempotency_key="f1")
+    assert (refused.value.status, refused.value.code) == (503, "artifacts_unavailable")
+    waiting = asyncio.create_task(lived(outfit, client, calls("vaulted"), text_answer("it is done")))
+    await eventually(lambda: outfit.model.requests[1:])
+    await outfit.bring_back()
+    for url in doors(outfit):
+        await eventually(functools.partial(back, url), timeout=20)
+    needed = await waiting
+    assert needed["status"] == "succeeded", json.dumps(needed)[:3500]
+    assert f"Bearer {VAULT_KEY}" in outfit.echo.credentials
+    kept = await client.upload("a.txt", b"hello", "text/plain", idempotency_key="f1")
+    assert await client.content(kept["id"]) == b"hello"
+
+
+async def test_a_cancel_during_an_mcp_call_starts_nothing_more_and_its_server_ends_with_the_gateway(
+    outfit: Outfit, client: AsyncClient
+) -> None:
+    """The server's own log has one line; both of its calls stood in one answer. No orphan after SIGKILL."""
+    outfit.wiki.switch(hang=True, echo=True)
+    outfit.script(calls("search", "search"))
+    made = await client.create_run("hello", idempotency_key=str(uuid4()), module="probe")
+    await eventually(outfit.wiki.calls)
+    await client.send(Request("POST", f"/v1/runs/{made['id']}/cancel", key=str(uuid4())))
+    asked = len(outfit.model.requests)
+    ended = await client.wait(made["id"], 40)
+    assert (ended["status"], ended["finalization"]["reason"]) == ("cancelled", "user_cancelled")
+    server = outfit.wiki.pid
+    await outfit.mesh.kill("gateway")
+    await eventually(lambda: not alive(server))
+    outfit.wiki.switch(echo=True)
+    await outfit.mesh.start("gateway")
+    assert (len(outfit.wiki.calls()), len(outfit.model.requests)) == (1, asked)
+
+
+async def accepted(operator: AsyncClient, *tools: str) -> bool:
+    """An operator's yes to what the source was seen to declare of these tools."""
+    found = (await operator.send(Request("GET", PINS, params={"module": "probe"}))).json()["items"]
+    seen = {pin["tool"]: pin for pin in found if pin["status"] == "seen"}
+    assert seen.keys() >= set(tools)
+    for tool in tools:
+        body = {"module": "probe", "tool": tool, "fingerprint": seen[tool]["fingerprint"]}
+        await operator.send(Request("POST", PINS, {**body, "decision": "accept"}, key=str(uuid4())))
+    return True
+
+
+async def offered(client: AsyncClient, tool: str) -> bool:
+    """Whether new runs may call it."""
+    return f'"{tool}"' in (await client.send(Request("GET", "/v1/modules/probe/tools"))).text
+
+
+async def test_i28_canaries_are_found_in_nothing_that_is_stored_logged_traced_or_told(
+    outfit: Outfit, client: AsyncClient
+) -> None:
+    """Keys by file, credentials that their servers echo, Vault's, the bucket's, DSNs' passwords, tokens."""
+    async with AsyncClient(outfit.mesh.url, person(outfit, "operator", "platform", "admin")) as operator:
+        run = await everything_done(outfit, client, operator)
+        for path in ("/v1/effects", "/v1/approvals", "/v1/admin/tool-pins", "/v1/budgets", "/v1/admin/stuck"):
+            outfit.seen.append((await operator.send(Request("GET", path))).text)
+    outfit.seen += await at_the_door(outfit, client, run)
+    mesh = outfit.mesh
+    secrets = {**secrets_of(mesh), **CANARIES, "token": person(outfit)}
+    secrets |= {f"Vault's token {n}": token for n, token in enumerate(outfit.vault.tokens)}
+    for role in ("api", "worker", "gateway", "reconciler"):
+        secrets[f"password of {role}"] = str(urlsplit(mesh.dsn(role)).password)
+    stored = await stored_text(mesh.dsn("admin"))
+    logs = "".join(log.read_text(errors="replace") for log in mesh.logs.glob("*.log"))
+    assert outfit.vault.tokens and s3.SECRET in CANARIES.values()
+    assert any(TOOL_KEY in shown for shown in outfit.echo.credentials), (
+        "the server must have had the credential"
+    )
+    assert outfit.wiki.environment()["WIKI_TOKEN"] == WIKI_KEY
+    assert outfit.model.headers[0]["authorization"] == f"Bearer {FILE_KEY}"
+    assert b"fencepost" in outfit.echo.traces, "traces must have been sent"
+    places = {"answers, exports, errors": "".join(outfit.seen), "rows": stored, "logs": logs}
+    places["traces"] = outfit.echo.traces.decode("latin-1")
     leaked = [
         (name, place) for name, value in secrets.items() for place, text in places.items() if value in text
     ]
     assert leaked == []
-
-
-async def _lived(mesh: Embedded, model: ScriptedModel) -> tuple[str, str]:
-    """A call whose server echoes, an answer that does, errors at the door: what was answered, the token."""
-    token = mesh.identity.mint_token("u1", str(uuid4()), ("user",))
-    model.answer(
-        [call("probe__send", "{}", index=0, id="c"), finish("tool_calls"), DONE],
-        text_answer(f"your key is {FILE_KEY}"),
-        [say("half "), event({"error": {"message": f"key {FILE_KEY} is bad", "code": 401}}), DONE],
-    )
-    parts = []
-    async with AsyncClient(mesh.url, token) as client:
-        for key in ("k1", "k2", "k3"):
-            made = await client.create_run("hello", idempotency_key=key, zone="Etc/UTC", module="probe")
-            parts.append(str(await client.wait(made["id"], 60)))
-            parts.append((await client.send(Request("GET", f"/v1/runs/{made['id']}/export"))).text)
-            parts.append((await client.send(Request("GET", f"/v1/runs/{made['id']}/events"))).text)
-    async with httpx.AsyncClient(base_url=mesh.url, trust_env=False) as bare:
-        for shown in (f"Bearer {token}x", f"Bearer {TOOL_KEY}"):
-            answer = await bare.get("/v1/runs", headers={"Authorization": shown})
-            parts.append(answer.text)
-        parts.append((await bare.get("/v1/feed", params={"ticket": TOOL_KEY})).text)
-    return "".join(parts), token

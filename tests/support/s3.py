@@ -78,17 +78,19 @@ async def real(binary: Path, port: int | None = None, folder: Path | None = None
     process = await asyncio.create_subprocess_exec(binary, *arguments, env=given, stdout=quiet, stderr=quiet)
     try:
         async with httpx.AsyncClient(trust_env=False) as client:
-            await _answers(client, f"http://{address}/")
+            await _answers(client, f"http://{address}/", process)
         yield S3(f"http://{address}")
     finally:
-        process.kill()
+        if process.returncode is None:
+            process.kill()
         await process.wait()
         if folder is None:
             shutil.rmtree(kept, ignore_errors=True)
 
 
-async def _answers(client: httpx.AsyncClient, url: str) -> None:
+async def _answers(client: httpx.AsyncClient, url: str, process: asyncio.subprocess.Process) -> None:
     for _ in range(TRIES):
+        assert process.returncode is None, "the S3 server ended at once"
         try:
             await client.get(url)
         except httpx.TransportError:
@@ -159,8 +161,8 @@ class StandIn:
 
 
 @asynccontextmanager
-async def standing_in() -> AsyncIterator[S3]:
+async def standing_in(port: int = 0) -> AsyncIterator[S3]:
     standin = StandIn()
-    server = await asyncio.start_server(standin.serve, "127.0.0.1", 0, limit=2**20)
+    server = await asyncio.start_server(standin.serve, "127.0.0.1", port, limit=2**20)
     async with server:
         yield S3(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", standin)

@@ -7,7 +7,7 @@ import pytest
 import structlog
 from fencepost_runtime.keys import KeyFileError, load_key_ring, new_key_ring_text
 from fencepost_runtime.logging import get_logger, log_context, set_up_logging
-from fencepost_runtime.secrets import redact, register_secret
+from fencepost_runtime.secrets import MASK, MaskedPieces, mask_registered, redact, register_secret
 
 
 @pytest.fixture(autouse=True)
@@ -76,3 +76,17 @@ def test_a_key_file_is_never_quoted_in_its_error(tmp_path) -> None:  # type: ign
     assert "plainsecret" not in str(refused.value)
     path.write_text(new_key_ring_text())
     assert len(load_key_ring(path).signing_key) == 32
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 40])
+def test_a_secret_in_pieces_is_masked_and_the_rest_is_shown(size: int) -> None:
+    register_secret("canary-in-pieces-1")
+    text = "it is canary-in-pieces-1, not canary-in-pieces-2 or canary-in. Done!"
+    pieces = MaskedPieces()
+    shown = "".join(pieces.feed(text[start : start + size]) for start in range(0, len(text), size))
+    assert shown == text.replace("canary-in-pieces-1", MASK)
+
+
+def test_a_secret_that_is_a_members_name_is_masked_too() -> None:
+    register_secret("canary-as-a-name-1")
+    assert mask_registered({"canary-as-a-name-1": ["canary-as-a-name-1"]}) == {MASK: [MASK]}

@@ -17,6 +17,7 @@ REQUEST_SECONDS: Final = 5.0  # a probe sends two lines; who takes longer is no 
 CHECK_SECONDS: Final = 2.0  # under a probe's own time-out, or it never sees which check hangs
 
 Check = Callable[[], Awaitable[None]]
+Told = Callable[[bool, Mapping[str, str]], Mapping[str, object]]
 
 
 async def run_checks(checks: Mapping[str, Check]) -> dict[str, str]:
@@ -47,20 +48,25 @@ def loop_check(status: LoopStatus, within: timedelta, clock: Monotonic) -> Check
     return check
 
 
+def _told(ready: bool, checks: Mapping[str, str]) -> Mapping[str, object]:
+    return {"status": "ok" if ready else "not ready", "checks": checks}
+
+
 async def serve_health(
     host: str,
     port: int,
     checks: Mapping[str, Check],
     stop: asyncio.Event,
     on_bound: Callable[[int], None] | None = None,
+    told: Told = _told,
 ) -> None:
-    """Serve until `stop`. Port 0 takes a free one, told to `on_bound`."""
+    """Serve until `stop`. Port 0 takes a free one, told to `on_bound`. told: makes the body of `/readyz`."""
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError, ValueError, TimeoutError, asyncio.IncompleteReadError):
             async with asyncio.timeout(REQUEST_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
-                writer.write(await _respond(head, checks))
+                writer.write(await _respond(head, checks, told))
                 await writer.drain()
         writer.close()
 
@@ -71,7 +77,7 @@ async def serve_health(
         await stop.wait()
 
 
-async def _respond(head: bytes, checks: Mapping[str, Check]) -> bytes:
+async def _respond(head: bytes, checks: Mapping[str, Check], told: Told) -> bytes:
     method, _, rest = head.partition(b" ")
     path = rest.partition(b" ")[0].partition(b"?")[0]
     if method not in (b"GET", b"HEAD"):
@@ -81,9 +87,7 @@ async def _respond(head: bytes, checks: Mapping[str, Check]) -> bytes:
     if path == b"/readyz":
         verdicts = await run_checks(checks)
         ready = all(verdict == "ok" for verdict in verdicts.values())
-        return _response(
-            200 if ready else 503, {"status": "ok" if ready else "not ready", "checks": verdicts}
-        )
+        return _response(200 if ready else 503, told(ready, verdicts))
     return _response(404, {"status": "not found"})
 
 

@@ -46,10 +46,33 @@ def mask_registered(value: Any) -> Any:
             value = value.replace(secret, MASK)
         return value
     if isinstance(value, dict):
-        return {key: mask_registered(item) for key, item in value.items()}
+        return {mask_registered(key): mask_registered(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [mask_registered(item) for item in value]
     return value
+
+
+class MaskedPieces:
+    """Masks a text that comes in pieces: what may be the begin of a secret across two of them is held back.
+
+    The rest of the text is told by who has all of it; what is held back at the end is never given out.
+    """
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def feed(self, piece: str) -> str:
+        """What of the text so far may be shown and wasn't."""
+        text: str = mask_registered(self._held + piece)
+        keep = max((_begun(text, secret) for secret in _registered), default=0)
+        self._held = text[len(text) - keep :]
+        return text[: len(text) - keep]
+
+
+def _begun(text: str, secret: str) -> int:
+    """How many of the last characters of `text` are the first of `secret`."""
+    longest = min(len(text), len(secret) - 1)
+    return next((n for n in range(longest, 0, -1) if text.endswith(secret[:n])), 0)
 
 
 def redact_value(value: Any, name: str = "") -> Any:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from fencepost_contracts.evidence.bundle import Signer
 from fencepost_domain.ports import Clock, Ids
 from fencepost_runtime.artifacts.port import ArtifactStore
+from fencepost_runtime.beside import Beside
 from fencepost_store.transaction import Store
 
 from fencepost_api.memo import Memo
@@ -58,6 +59,7 @@ class Api:
     # where waiting too long is a refusal, and an EventSource takes one refusal as final.
     opening: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(OPENING))
     artifacts: ArtifactStore | None = None
+    beside: Beside = field(default_factory=Beside)  # what readiness tells of, and stays without
     files: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(FILES))
     limits: Limits = Limits()
     cors_origins: tuple[str, ...] = ()

@@ -8,9 +8,11 @@ from typing import Final
 
 from fencepost_domain.ports import Clock, Ids
 from fencepost_runtime.artifacts import ArtifactStore, open_artifacts
+from fencepost_runtime.beside import LOOK_EVERY, beside_of
 from fencepost_runtime.keys import KEY_BYTES, KeyRing, load_key_ring
 from fencepost_runtime.lifecycle import run_service, run_until_stopped, until_stopped
 from fencepost_runtime.logging import get_logger, set_up_logging
+from fencepost_runtime.loop import run_every
 from fencepost_runtime.secret_sources import make_secrets
 from fencepost_runtime.server import serve_http
 from fencepost_runtime.settings import ApiSettings, load_settings
@@ -93,6 +95,7 @@ async def serve(settings: ApiSettings, stop: asyncio.Event) -> None:
     secrets = make_secrets(settings, clock)
     artifacts = open_artifacts(settings, secrets, ids, clock)
     api = build_api(settings, clock, stop, bell=bell, artifacts=artifacts, ids=ids)
+    api.beside = beside_of(artifacts, secrets)
     listener = Listener(settings.database_direct_url or settings.database_url, api.runs)
     app = build_app(api, listener)
     try:
@@ -103,6 +106,7 @@ async def serve(settings: ApiSettings, stop: asyncio.Event) -> None:
             api.runs.run(stop),
             api.feed.run(stop),
             listener.run(stop),
+            run_every(api.beside.look, LOOK_EVERY, stop, "look_beside", clock),
             serve_http(
                 app,
                 settings.api_host,

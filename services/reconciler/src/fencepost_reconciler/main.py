@@ -15,6 +15,8 @@ from typing import Final
 
 from fencepost_domain.ports import Clock, Ids
 from fencepost_runtime.artifacts import ArtifactStore, open_artifacts
+from fencepost_runtime.beside import LOOK_EVERY as BESIDE_EVERY
+from fencepost_runtime.beside import beside_of
 from fencepost_runtime.health import Check, loop_check, serve_health
 from fencepost_runtime.keys import load_secret
 from fencepost_runtime.lifecycle import run_service, run_until_stopped
@@ -190,6 +192,10 @@ def _store(settings: ReconcilerSettings, ids: Ids, ear: BellEar) -> Store:
     return Store(engine, ids, ear.ring)
 
 
+def _say_ready(port: int) -> None:
+    log.info("service.ready", service="reconciler", health_port=port)
+
+
 async def serve(settings: ReconcilerSettings, stop: asyncio.Event) -> None:
     """Run every loop and the health port until `stop`."""
     clock, ids = SystemClock(), SystemIds()
@@ -200,13 +206,11 @@ async def serve(settings: ReconcilerSettings, stop: asyncio.Event) -> None:
     due = Due(asked, ear, grace)
     secrets = make_secrets(settings, clock)
     artifacts = open_artifacts(settings, secrets, ids, clock)
+    beside = beside_of(artifacts, secrets)
     ear.on_tasks = lambda: due.raise_flag("tell_tasks")
     every = make_loops(store, publisher, ear, clock, settings, grace, artifacts)
     loops = when_due(every, due, timedelta(seconds=settings.sweep_seconds))
     statuses = {loop.name: LoopStatus(loop.name) for loop in loops}
-
-    def say_ready(port: int) -> None:
-        log.info("service.ready", service="reconciler", health_port=port)
 
     try:
         await run_until_stopped(
@@ -222,8 +226,10 @@ async def serve(settings: ReconcilerSettings, stop: asyncio.Event) -> None:
                 settings.reconciler_health_port,
                 _checks(store, loops, statuses, clock),
                 stop,
-                say_ready,
+                _say_ready,
+                beside.told,
             ),
+            run_every(beside.look, BESIDE_EVERY, stop, "look_beside", clock),
         )
     finally:
         await publisher.close()

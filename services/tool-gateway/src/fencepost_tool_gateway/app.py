@@ -10,6 +10,7 @@ from uuid import UUID
 from fastapi import FastAPI, Request
 from fencepost_contracts.tools import ActionRequest, CommitRequest, InProgress, PrepareRequest
 from fencepost_domain.errors import FencepostError, NotFound, Unavailable
+from fencepost_runtime.beside import Beside
 from fencepost_runtime.health import Check, run_checks
 from fencepost_runtime.http import REQUEST_ID_HEADER, request_id
 from fencepost_runtime.logging import get_logger, log_context
@@ -33,7 +34,9 @@ OPEN_TO_TOKENS: Final = callbacks.PATH + "/"  # who runs a task has a token of t
 Next = Callable[[Request], Awaitable[Response]]
 
 
-def make_app(gateway: Gateway, secret: str, checks: Mapping[str, Check]) -> FastAPI:
+def make_app(
+    gateway: Gateway, secret: str, checks: Mapping[str, Check], beside: Beside | None = None
+) -> FastAPI:
     """checks: what `/readyz` asks, by name. secret: what services show as a bearer token."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     expected = secret.encode()
@@ -48,7 +51,7 @@ def make_app(gateway: Gateway, secret: str, checks: Mapping[str, Check]) -> Fast
         response.headers[REQUEST_ID_HEADER] = identity
         return response
 
-    _probes(app, checks, gateway)
+    _probes(app, checks, gateway, beside or Beside())
     _catalogs(app, gateway)
     _actions(app, gateway)
     _tasks(app, gateway)
@@ -83,7 +86,7 @@ def _json(model: BaseModel, status: int = 200, headers: Mapping[str, str] | None
     return Response(model.model_dump_json(), status, told, "application/json")
 
 
-def _probes(app: FastAPI, checks: Mapping[str, Check], gateway: Gateway) -> None:
+def _probes(app: FastAPI, checks: Mapping[str, Check], gateway: Gateway, beside: Beside) -> None:
     @app.get("/healthz")
     async def healthz() -> Any:
         return {"status": "ok"}
@@ -92,7 +95,7 @@ def _probes(app: FastAPI, checks: Mapping[str, Check], gateway: Gateway) -> None
     async def readyz() -> Response:
         verdicts = await run_checks(checks)
         ready = all(verdict == "ok" for verdict in verdicts.values())
-        body: dict[str, Any] = {"status": "ok" if ready else "not ready", "checks": verdicts}
+        body = beside.told(ready, verdicts)
         if gateway.catalogs.refused:  # served all the same, by the contract that was in force before
             body["contracts_refused"] = {name: list(why) for name, why in gateway.catalogs.refused.items()}
             body["status"] = "degraded" if ready else "not ready"

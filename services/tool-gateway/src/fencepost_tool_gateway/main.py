@@ -12,6 +12,7 @@ from fencepost_contracts.modules import module_dirs
 from fencepost_domain.errors import FencepostError
 from fencepost_domain.ports import Clock
 from fencepost_runtime.artifacts import open_artifacts
+from fencepost_runtime.beside import LOOK_EVERY, beside_of
 from fencepost_runtime.health import Check
 from fencepost_runtime.keys import load_key_ring, load_secret
 from fencepost_runtime.lifecycle import run_service, run_until_stopped, until_stopped
@@ -72,7 +73,8 @@ async def serve(settings: GatewaySettings, stop: asyncio.Event) -> None:
     sources = make_secrets(settings, clock)
     outside = make_outside(settings, named_secrets(settings, sources))
     outside.tasks.callback_url, outside.tasks.keys = settings.callback_url, keys
-    shelf = Shelf(open_artifacts(settings, sources, ids, clock), settings.max_artifact_bytes)
+    artifacts = open_artifacts(settings, sources, ids, clock)
+    shelf, beside = Shelf(artifacts, settings.max_artifact_bytes), beside_of(artifacts, sources)
     catalogs = _load(settings, outside, shelf)
     engine = make_engine(
         settings.database_url,
@@ -89,11 +91,12 @@ async def serve(settings: GatewaySettings, stop: asyncio.Event) -> None:
         outside.servers.folders.update(catalogs.folders())
         gateway = Gateway(store, catalogs, keys, ids, str(ids.uuid7()), ring=bell.ring)
         log.info("gateway.ready", catalogs_new=new, boot=gateway.boot, port=settings.gateway_port)
-        app = make_app(gateway, secret, _checks(settings, store))
+        app = make_app(gateway, secret, _checks(settings, store), beside)
         await run_until_stopped(
             stop,
             serve_http(app, settings.gateway_host, settings.gateway_port, stop, _announce),
             until_stopped(bell.run(), stop),
+            run_every(beside.look, LOOK_EVERY, stop, "look_beside", clock),
             *_loops(catalogs, store, stop, clock),
         )
         if left := await drained(gateway, STOP_SECONDS):

@@ -15,6 +15,7 @@ from uuid import UUID
 
 import psycopg
 from fencepost_runtime.logging import get_logger
+from fencepost_runtime.secrets import MaskedPieces
 
 CHANNEL: Final = "fencepost_deltas"
 MOVED: Final = "fencepost_events"  # a JSON list of run ids
@@ -118,8 +119,10 @@ class DeltaWriter:
         self._sender = sender
         self._head = head
         self._n = 0
+        self._masked = MaskedPieces()  # a provider may echo its key, a few letters at a time
 
     def text(self, text: str) -> None:
+        text = self._masked.feed(text)
         for start in range(0, len(text), PIECE):
             self._sender.add({**self._head, "n": self._n, "text": text[start : start + PIECE]})
             self._n += 1
@@ -127,4 +130,4 @@ class DeltaWriter:
     def reset(self) -> None:
         """What was shown is for nothing: the answer is written anew."""
         self._sender.add({**self._head, "reset": True})
-        self._n = 0
+        self._n, self._masked = 0, MaskedPieces()

@@ -17,7 +17,8 @@ os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
 from fencepost_contracts.graphs import Definition
 from fencepost_contracts.modules import ModuleFolder, discover_modules, module_dirs
 from fencepost_domain.lease import check_lease, owner_of
-from fencepost_runtime.artifacts import open_artifacts
+from fencepost_runtime.artifacts import ArtifactStore, open_artifacts
+from fencepost_runtime.beside import beside_of
 from fencepost_runtime.keys import load_secret
 from fencepost_runtime.lifecycle import run_service
 from fencepost_runtime.logging import get_logger, set_up_logging
@@ -69,6 +70,7 @@ class Outside:
     deltas: DeltaSender
     bell: Bell
     meter: Meter
+    artifacts: ArtifactStore | None
 
 
 def modules_of(settings: WorkerSettings) -> tuple[str, ...]:
@@ -138,7 +140,8 @@ def _reach(settings: WorkerSettings, stack: AsyncExitStack) -> Outside:
     deltas = DeltaSender(settings.database_direct_url or settings.database_url)
     meter = Meter(settings.model_prices_file)
     log.info("worker.prices", version=meter.prices.version, currency=meter.prices.currency)
-    return Outside(store, served, gateway, writer, deltas, bell, meter)
+    artifacts = open_artifacts(settings, served.secrets, store.ids, SystemClock())
+    return Outside(store, served, gateway, writer, deltas, bell, meter, artifacts)
 
 
 def _wire(settings: WorkerSettings, outside: Outside, serving: Serving) -> Worker:
@@ -177,6 +180,7 @@ def _wire(settings: WorkerSettings, outside: Outside, serving: Serving) -> Worke
         boot_id,
         modules,
         outside.bell,
+        beside_of(outside.artifacts, outside.served.secrets),
     )
 
 
@@ -210,8 +214,7 @@ def _hooks(settings: WorkerSettings, outside: Outside) -> tuple[SecretsAtHand, F
     """What the gate asks: the model's key where it is kept elsewhere, and the run's files."""
     secrets = outside.served.secrets
     references = (settings.model_key_from,) if settings.model_key_from else ()
-    files = open_artifacts(settings, secrets, outside.store.ids, SystemClock())
-    return SecretsAtHand(secrets, references), FilesAsTheyWere(outside.store, files)
+    return SecretsAtHand(secrets, references), FilesAsTheyWere(outside.store, outside.artifacts)
 
 
 def _heartbeat(

@@ -13,6 +13,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from fencepost_domain.ports import Clock
+from fencepost_runtime.beside import LOOK_EVERY, Beside
 from fencepost_runtime.health import loop_check, serve_health
 from fencepost_runtime.logging import get_logger
 from fencepost_runtime.loop import run_every
@@ -53,6 +54,7 @@ class Worker:
     boot_id: str
     modules: Sequence[str]
     bell: Bell
+    beside: Beside = field(default_factory=Beside)
     displaced: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def run(self, stop: asyncio.Event, writer: asyncio.Future[None]) -> None:
@@ -87,6 +89,7 @@ class Worker:
             asyncio.ensure_future(
                 run_every(self.stay_registered, REGISTER_EVERY, ended, "register", self.clock)
             ),
+            asyncio.ensure_future(run_every(self.beside.look, LOOK_EVERY, ended, "look_beside", self.clock)),
             asyncio.ensure_future(self.until_displaced()),
         ]
 
@@ -161,7 +164,14 @@ class Worker:
         def bound(port: int) -> None:
             log.info("worker.health", port=port)
 
-        await serve_health(self.settings.health_host, self.settings.worker_health_port, checks, ended, bound)
+        await serve_health(
+            self.settings.health_host,
+            self.settings.worker_health_port,
+            checks,
+            ended,
+            bound,
+            self.beside.told,
+        )
 
 
 def _raise_failed(tasks: Sequence[asyncio.Future[None]]) -> None:

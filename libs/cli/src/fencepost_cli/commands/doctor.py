@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 from fencepost.profile import default_data_dir
@@ -175,5 +175,13 @@ def _api() -> Finding:
             "api", "fail", f"{where.url} does not answer", "start `fencepost up`, or look into its log"
         )
     if ready.is_success:
-        return Finding("api", "ok", f"ready at {where.url}")
+        return _ready(where.url, ready.json())
     return Finding("api", "fail", f"{where.url} is not ready ({ready.status_code})", "look into its log")
+
+
+def _ready(url: str, body: dict[str, Any]) -> Finding:
+    """Ready, perhaps without something that it can do without for a while."""
+    away = [f"{name} ({verdict})" for name, verdict in body.get("checks", {}).items() if verdict != "ok"]
+    if not away:
+        return Finding("api", "ok", f"ready at {url}")
+    return Finding("api", "warn", f"ready at {url}, without {', '.join(away)}", "see docs/guides/secrets.md")

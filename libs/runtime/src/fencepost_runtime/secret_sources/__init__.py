@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Final
 
 from fencepost_runtime.secret_sources.local import EnvironmentSecrets, FileSecrets
 from fencepost_runtime.secret_sources.port import SecretMissing, SecretSource, SecretsUnavailable
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from fencepost_runtime.settings import SecretSettings
 
 __all__ = ["SecretMissing", "SecretSource", "Secrets", "SecretsUnavailable", "make_secrets"]
+
+_LOCAL: Final = ("env", "file")
 
 
 class Secrets:
@@ -31,6 +33,10 @@ class Secrets:
             known = ", ".join(f"{name}:" for name in sorted(self._sources))
             raise SecretMissing(_shown(reference), f"a reference begins with one of {known}")
         return await source.read(rest)
+
+    def checks(self) -> dict[str, Callable[[], Awaitable[None]]]:
+        """By name, what asks a source that is somewhere else whether it can be read from."""
+        return {name: source.check for name, source in self._sources.items() if name not in _LOCAL}
 
     async def close(self) -> None:
         for source in self._sources.values():

@@ -27,6 +27,9 @@ class EnvironmentSecrets:
         register_secret(value)
         return value
 
+    async def check(self) -> None:
+        return None
+
     async def close(self) -> None:
         return None
 
@@ -52,6 +55,9 @@ class FileSecrets:
         if not value:
             raise SecretMissing(f"file:{path}", "the file is empty")
         return value
+
+    async def check(self) -> None:
+        return None
 
     async def close(self) -> None:
         return None

@@ -80,6 +80,14 @@ class VaultSecrets:
         register_secret(value)
         return value
 
+    async def check(self) -> None:
+        """Vault answers, is unsealed, and knows us; asked without waiting for reads that are on their way."""
+        answer = await self._send("GET", "sys/health?standbyok=true&perfstandbyok=true", None)
+        if not answer.is_success:
+            raise SecretsUnavailable(f"Vault answered {answer.status_code}")
+        async with self._lock:
+            await self._valid_token()
+
     async def keep(self) -> None:
         """Renew the token when its time has come, whether or not anybody asks for a secret."""
         async with self._lock:

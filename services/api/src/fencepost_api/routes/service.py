@@ -34,7 +34,7 @@ async def healthz() -> Response:
 
 @router.api_route("/readyz", methods=["GET", "HEAD"])
 async def readyz(request: Request, api: ApiDep) -> Response:
-    """Ready with the database and its migrations. Without LISTEN streams are slower, not wrong."""
+    """Ready with the database and its migrations; degraded without LISTEN, files or Vault."""
 
     async def database() -> None:
         async with api.store.transaction() as tx:
@@ -50,9 +50,11 @@ async def readyz(request: Request, api: ApiDep) -> Response:
     ready = all(verdict == "ok" for verdict in checks.values())
     listener = getattr(request.app.state, "listener", None)
     quick = listener is None or listener.connected
-    status = "not ready" if not ready else "ok" if quick else "degraded"
     checks["notifications"] = "ok" if quick else "down"
-    return render.answer({"status": status, "checks": checks}, 200 if ready else 503)
+    told = api.beside.told(ready, checks)
+    if ready and not quick:
+        told["status"] = "degraded"
+    return render.answer(told, 200 if ready else 503)
 
 
 @router.get("/")

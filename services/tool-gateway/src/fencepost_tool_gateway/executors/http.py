@@ -85,7 +85,7 @@ class HttpExecutor:
             return Looked(Seen.ABSENT)
         if not 200 <= status < 300:
             return Looked(Seen.UNSURE, detail=f"HTTP {status}")
-        value = _json(body)
+        value = mask_registered(_json(body))
         if block.lookup.found is not None and resolved(value, block.lookup.found) in (None, [], {}, ""):
             # Only a document that can be read can say that it isn't there.
             return (
@@ -93,7 +93,7 @@ class HttpExecutor:
                 if isinstance(value, dict | list)
                 else Looked(Seen.UNSURE, detail="no JSON")
             )
-        result = mask_registered(as_object(resolved(value, block.lookup.result)))
+        result = as_object(resolved(value, block.lookup.result))
         return Looked(Seen.FOUND, result, _named(value, block.lookup.external_id))
 
     async def ask(self, block: HttpCall, arguments: Mapping[str, Any], seconds: float) -> tuple[int, Any]:

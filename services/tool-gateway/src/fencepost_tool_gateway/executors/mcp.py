@@ -80,7 +80,7 @@ class McpExecutor:
             return Told(Heard.LATER, code=error.code, detail=str(error))
         except MCPError as error:
             if error.code in NOT_DONE:
-                detail = f"{source.name}: {clean(error.message)[:LONGEST_ERROR]}"
+                detail = f"{source.name}: {clean(mask_registered(error.message))[:LONGEST_ERROR]}"
                 return Told(Heard.REJECTED, code="rejected", detail=detail)
             return _unknown("connection_lost")
         except Exception as error:  # whatever a server makes the SDK raise: what became of it isn't known
@@ -115,7 +115,7 @@ def why_changed(source: ToolSource, declared: Declared | None) -> str | None:
 def told(source: ToolSource, result: CallToolResult) -> Told:
     """What a server answered: structured content where it has a schema, else its texts, one after another."""
     texts = [getattr(part, "text", f"[{part.type}]") for part in result.content]
-    text = clean("\n".join(texts))
+    text = clean(mask_registered("\n".join(texts)))  # a server may tell the token it was given
     if result.is_error:
         # An error proves nothing about what was done before it (ADR-0032), unless the contract says so.
         heard = Heard.REJECTED if source.errors_are_refusals else Heard.UNKNOWN

@@ -14,6 +14,7 @@ from typing import Any, Final
 import httpx2
 from fencepost_contracts.sources import Declared
 from fencepost_runtime.logging import get_logger
+from fencepost_runtime.secrets import mask_registered
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
@@ -51,9 +52,9 @@ class McpServer:
                     source=self._reached.source,
                     kind="mcp",
                     target=tool.name,
-                    description=tool.description or "",
-                    input_schema=tool.input_schema,
-                    output_schema=tool.output_schema,
+                    description=mask_registered(tool.description or ""),
+                    input_schema=mask_registered(tool.input_schema),
+                    output_schema=mask_registered(tool.output_schema),
                     endpoint=dict(self._reached.endpoint),
                 )
             cursor = page.next_cursor

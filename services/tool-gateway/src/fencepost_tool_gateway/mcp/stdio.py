@@ -19,6 +19,7 @@ from typing import Any, Final
 import anyio
 import mcp_types as types
 from fencepost_runtime.logging import get_logger
+from fencepost_runtime.secrets import mask_registered
 from mcp.shared.message import SessionMessage
 
 log = get_logger(__name__)
@@ -118,7 +119,8 @@ async def _listen(process: asyncio.subprocess.Process, name: str) -> None:
             continue
         if not line:
             return
-        log.info("mcp.stderr", server=name, said=line.decode(errors="replace").strip()[:STDERR_LINE])
+        said = mask_registered(line.decode(errors="replace").strip())  # whole: half a secret isn't known
+        log.info("mcp.stderr", server=name, said=said[:STDERR_LINE])
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
