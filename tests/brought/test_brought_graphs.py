@@ -272,7 +272,7 @@ async def test_state_that_no_checkpoint_can_hold_is_named_with_its_key_and_the_w
 
 async def test_a_graph_that_says_nothing_has_not_succeeded(desk: Desk) -> None:
     run = await desk.ended(await desk.ask("silent"))
-    assert (run["status"], run["finalization"]["code"]) == ("failed", "response_quality_failed")
+    assert (run["status"], run["finalization"]["code"]) == ("failed", "no_answer")
 
 
 async def test_a_node_that_raises_is_tried_again_and_then_the_run_fails_with_its_reason(

@@ -309,6 +309,19 @@ ANSWERS: tuple[tuple[dict[str, Any], int, str], ...] = (
 )
 
 
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [({"text": "some"}, 422), ({"text": "3"}, 422), ({"value": "3"}, 422), ({"value": 3}, 200)],
+)
+async def test_words_stand_for_no_number_where_a_schema_alone_says_what_fits(
+    served: Served, lives: Lives, body: dict[str, Any], status: int
+) -> None:
+    held = await lives.claimed()
+    asked = await ask(lives, held, kind=InterruptKind.INPUT, input_schema={"type": "integer"})
+    answer = await decide(served.as_(), asked.interrupt_id, body)
+    assert answer.status_code == status, answer.text
+
+
 @pytest.mark.parametrize(("body", "status", "pointer"), ANSWERS)
 async def test_a_question_takes_exactly_one_fitting_answer(
     served: Served, lives: Lives, body: dict[str, Any], status: int, pointer: str

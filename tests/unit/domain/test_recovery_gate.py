@@ -60,7 +60,8 @@ CASES = {
     "opaque and unknown": (
         replace(QUIET, effects=[effect(EffectState.UNKNOWN, None, EffectClass.EXTERNAL_OPAQUE)]),
         "effects", Answer.HUMAN),
-    "a call without its result": (pending(), "tool_calls", Answer.REPAIR),
+    "a call without its result": (pending(is_approved=False), "tool_calls", Answer.REPAIR),
+    "a call that was approved and comes next": (pending(), "tool_calls", Answer.OK),
     "approved and it holds": (pending(), "approvals", Answer.OK),
     "prepared too long ago": (pending(token_expires_at=NOW), "approvals", Answer.REPAIR),
     "its contract was changed": (pending(changed="changed since"), "approvals", Answer.REPAIR),

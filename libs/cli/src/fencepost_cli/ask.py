@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any
 
@@ -93,9 +94,14 @@ def _answer(interrupt: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def answer_to(interrupt: dict[str, Any], given: str) -> dict[str, Any]:
-    """A choice when it names a candidate (by id or place), else free text."""
+    """A choice when it names a candidate (by id or place), a value where the question's schema asks for more
+    than words, else free text."""
     candidates = interrupt.get("candidates") or []
     for place, candidate in enumerate(candidates, start=1):
         if given in (candidate["id"], str(place)):
             return {"choice": candidate["id"]}
+    schema = interrupt.get("input_schema")
+    if schema is not None and schema.get("type") != "string":
+        with contextlib.suppress(ValueError):  # then it is told what it takes
+            return {"value": json.loads(given)}
     return {"text": given}

@@ -32,6 +32,9 @@ def run_lines(run: Mapping[str, Any]) -> Iterator[str]:
         code = f" ({final['code']})" if final.get("code") else ""
         yield f"ended      {final['status']}: {final['reason']}{code}"
         yield f"           {final['explanation']}"
+        detail = (final.get("evidence") or {}).get("detail")
+        if isinstance(detail, str) and detail:
+            yield f"           {detail}"
         for undone in final.get("left_undone") or []:
             yield f"undone     {undone}"
         for effect in final.get("unconfirmed_effects") or []:

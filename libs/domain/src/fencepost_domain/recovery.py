@@ -185,9 +185,11 @@ def _is_for_a_person(effect: EffectFact) -> bool:
 
 def _calls(facts: Facts) -> Check:
     """Calls without a result are closed in what a provider is sent, never in what is stored (I18)."""
-    unknown, undone = len(facts.effects), len(facts.pending)
+    undone = sum(not action.is_approved or bool(_void(action, facts.now)) for action in facts.pending)
+    unknown = len(facts.effects)
     if not unknown and not undone:
-        return Check("tool_calls", Answer.OK, "every call has its result")
+        next_one = ", or is approved and carried out next" if facts.pending else ""
+        return Check("tool_calls", Answer.OK, f"every call has its result{next_one}")
     said = [f"{unknown} closed as outcome_unknown"] if unknown else []
     said += [f"{undone} as not_executed"] if undone else []
     return Check("tool_calls", Answer.REPAIR, "for a provider: " + ", ".join(said))

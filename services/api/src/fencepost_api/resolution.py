@@ -174,6 +174,8 @@ def _answer(standing: Standing, request: ResolutionRequest) -> Resolution:
         _check_value(standing.input_schema, value)
     if name == "text" and value is None:
         raise Invalid("/text", "it is empty", "missing")
+    if name == "text" and not standing.candidates and not _takes_words(standing.input_schema, value):
+        raise Invalid("/text", "this question takes a `value` that fits its input_schema", "not_expected")
     return Resolution({name: value}, sameness={name: value})
 
 
@@ -184,6 +186,13 @@ def _check_value(schema: Mapping[str, Any] | None, value: Any) -> None:
     for error in validator.iter_errors(value):
         pointer = "".join(f"/{escape(step)}" for step in error.instance_path)
         raise Invalid(f"/value{pointer}", "it doesn't fit the schema of this question", "schema")
+
+
+def _takes_words(schema: Mapping[str, Any] | None, text: str) -> bool:
+    """Whether words may stand for the value: "at three" for a time, never "some" for a number."""
+    if schema is None or schema.get("type") == "string":
+        return True
+    return bool(jsonschema_rs.validator_for(dict(schema), retriever=_refuse).is_valid(text))
 
 
 def _refuse(uri: str) -> NoReturn:

@@ -128,7 +128,8 @@ CODES: Final = frozenset(_SAID)
 def sentences(found: Explained, locale: str, **more: Any) -> tuple[str, str]:
     """(why, what moves it)."""
     why, moves = _SAID[found.code]
-    values = _Values({**more, **found.details, "until": _time(found)})
+    known = {name: value for name, value in {**more, **found.details}.items() if value is not None}
+    values = _Values({**known, "until": _time(found)})
     values["tools"] = ", ".join(e["tool"] for e in found.details.get("effects", ())) or "-"
     pick = 1 if is_chinese(locale) else 0
     return why[pick].format_map(values), moves[pick].format_map(values)

@@ -60,7 +60,7 @@ def examine(data_dir: Path) -> Iterator[Finding]:
 def _model() -> Finding:
     url = os.environ.get("FENCEPOST_MODEL_URL")
     if not url:
-        return Finding("model", "ok", "offline: rules and templates, no key needed", "")
+        return Finding("model", "ok", "offline, as this terminal is set: rules, no key needed", "")
     if not os.environ.get("FENCEPOST_MODEL_NAME"):
         return Finding("model", "fail", f"{url} without a model's name", "set FENCEPOST_MODEL_NAME")
     return Finding("model", "ok", f"{os.environ['FENCEPOST_MODEL_NAME']} at {url}")

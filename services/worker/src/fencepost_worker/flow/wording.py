@@ -44,6 +44,15 @@ _CODES: Final[Mapping[str, Words]] = {
         "有一步的结果还不能确定，需要人来核对。",
         "The outcome of one step is not known yet; a person must check it.",
     ),
+    "no_answer": ("图运行结束时没有给出答复。", "The graph ended without an answer."),
+    "pause_swallowed": (
+        "有一步吞掉了请人决定的暂停；worker 日志里写明了是哪个节点。",
+        "A step caught the pause with which a person is asked; the worker's log names the node.",
+    ),
+    "state_not_storable": (
+        "图的状态里有无法保存的值；worker 日志里写明了键和类型。",
+        "The graph's state holds a value that can't be stored; the worker's log names its key and type.",
+    ),
     "agentic_not_available": (
         "这需要分几步完成，目前还做不到。",
         "This needs several steps, which is not available yet.",

@@ -216,7 +216,7 @@ class _Run:
     async def _finished(self, values: Any) -> Finished:
         text, left_undone = await self._said(values)
         if not text.strip():
-            failed = Standing(failure=Reason.QUALITY_FAILED, failure_code="response_quality_failed")
+            failed = Standing(failure=Reason.QUALITY_FAILED, failure_code="no_answer")
             return self._ended(failed, "")
         return self._ended(Standing(answered=True, left_undone=left_undone), text, left_undone)
 
