@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from fencepost.errors import ApiError
 from fencepost_domain.effect import effect_key
 from fencepost_runtime.failpoints import FAILPOINTS
 
@@ -120,6 +121,76 @@ async def test_i10_a_worker_killed_at_its_commit_sends_nothing_twice(
         run, _ = await begun(person, tool)
         died = await mesh.hit(point)
         await mesh.back("worker", died)
+        await person.ends(run, "succeeded")
+        assert await provider.sent() - before == 1
+    assert await mesh.violations() == []
+
+
+async def checked(mesh: Mesh, run: Any) -> list[tuple[int, str, str]]:
+    """The gate's words about effects: (seq, `wait` or what else, event), and where the effect settled."""
+    return [
+        (seq, answer, kind)
+        for seq, kind, answer in await mesh.sql(
+            "SELECT e.seq, e.type, convert_from(p.payload, 'UTF8')::jsonb ->> 'answer'"
+            "  FROM agent.run_events e JOIN agent.run_event_payloads p USING (run_id, seq)"
+            " WHERE e.run_id = %s AND (e.type = 'action.committed' OR e.type = 'recovery.checked'"
+            "   AND convert_from(p.payload, 'UTF8')::jsonb ->> 'check' = 'effects')"
+            " ORDER BY e.seq",
+            run["id"],
+        )
+    ]
+
+
+async def test_i15_the_gate_waits_until_an_unknown_effect_settles_and_then_the_run_goes_on(
+    mesh: Mesh, provider: Provider
+) -> None:
+    """Its worker is killed while nobody knows whether the parcel left: looked up first, then it goes on."""
+    tenant = new_tenant()
+    async with mesh.client(tenant) as client:
+        person = Person(mesh, client, tenant)
+        await provider.switch(mode="accept_then_hang", seconds=30, lookup_fails=True)
+        run = await person.ask("send it by queryable", module="probe")
+        key = effect_key(run["id"], 0)
+        await mesh.until("SELECT state = 'started' FROM agent.effects WHERE effect_key = %s", key)
+        await mesh.running.kill("worker")
+        await mesh.running.start("worker")
+        await mesh.until(
+            "SELECT waiting_on = 'tool' AND gate_revision IS DISTINCT FROM revision FROM agent.runs"
+            " WHERE id = %s AND status = 'waiting'",
+            run["id"],
+        )
+        assert [word for _, word, _ in await checked(mesh, run)][-1] == "wait"
+        assert await provider.sent(key) == 1
+        await provider.switch(lookup_fails=False)
+        await person.ends(run, "succeeded")
+        told = await checked(mesh, run)
+        settled = next(seq for seq, _, kind in told if kind == "action.committed")
+        words = [(word, seq < settled) for seq, word, kind in told if kind == "recovery.checked"]
+        assert ("wait", True) in words and words[-1] == ("ok", False), words
+        assert await provider.sent(key) == 1
+    assert await mesh.violations() == []
+
+
+async def test_i10_what_nobody_can_look_up_is_answered_in_the_inbox_and_nowhere_else(
+    mesh: Mesh, provider: Provider
+) -> None:
+    tenant = new_tenant()
+    async with mesh.client(tenant) as client, mesh.operator(tenant) as operator:
+        person = Person(mesh, client, tenant)
+        before = await provider.sent()
+        await provider.switch(mode="accept_then_drop")
+        run, key = await begun(person, "opaque")
+        unsettled = "SELECT state IN ('unknown', 'needs_human') FROM agent.effects WHERE effect_key = %s"
+        await mesh.until(unsettled, key)
+        await mesh.running.kill("worker")
+        await mesh.running.start("worker")
+        asked = await person.asked(run, "reconcile")
+        with pytest.raises(ApiError) as refused:
+            await operator.resolve(asked["interrupt"]["id"], {"text": "it left"}, idempotency_key="r")
+        assert (refused.value.status, refused.value.code) == (409, "settle_the_effect")
+        assert refused.value.problem["effect_key"] == key
+        assert (await person.look(run))["waiting_on"] == "reconcile"
+        await settled_by_a_person(mesh, person, provider, key, await provider.sent() - before)
         await person.ends(run, "succeeded")
         assert await provider.sent() - before == 1
     assert await mesh.violations() == []
