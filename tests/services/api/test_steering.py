@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from datetime import timedelta
 
 import pytest
@@ -212,3 +213,31 @@ async def test_wf4_a_retry_that_was_scheduled_does_not_fire_after_the_cancel(
     assert await lives.claim() == [], "the retry is disarmed"
     assert (await lives.event_types(held.run.id)).count("run.finalized") == 1
     assert await lives.violations() == []
+
+
+CUT_OFF = """
+    INSERT INTO agent.model_calls (id, run_id, tenant_id, call_key, attempt, role, provider, model, state,
+                                   request_hash, error, ends_at, settled_at)
+    VALUES (%s, %s, %s, 'k', 1, %s, 'p', 'm', 'failed', 'h', %s, now(), now()) RETURNING id
+"""
+
+
+async def test_half_an_answer_of_a_stopped_run_is_shown_and_is_no_output(
+    served: Served, lives: Lives
+) -> None:
+    """Of the last call, and of one that was cut off; what a planner had begun is nobody's answer."""
+    ann = served.as_()
+    for role, partial, shown in (
+        ("module", "Half an", "Half an"),
+        ("planner", "{", None),
+        ("module", "", None),
+    ):
+        held = await lives.claimed()
+        error = json.dumps({"partial": partial})
+        await lives.sql(CUT_OFF, lives.ids.uuid7(), held.run.id, held.run.tenant_id, role, error)
+        before = (await ann.get(f"/v1/runs/{held.run.id}")).json()
+        await lives.finalize(held, RunStatus.FAILED)
+        after = (await ann.get(f"/v1/runs/{held.run.id}")).json()
+        assert before["partial"] is None
+        assert (after["partial"] or {}).get("text") == shown
+        assert "Half" not in str(after["output"])

@@ -19,7 +19,7 @@ from fencepost_worker.holding import Holding, Leaving
 
 from tests.services.worker.bench import Bench
 from tests.support.eventually import eventually
-from tests.support.scripted_model import DONE, finish, say, text_answer, tool_answer
+from tests.support.scripted_model import DONE, call, finish, say, text_answer, tool_answer
 from tests.support.worker_process import secret_file
 from tests.support.worker_runs import writing
 
@@ -150,10 +150,18 @@ async def test_i22_a_cancelled_run_aborts_its_model_stream_and_ends_under_the_dr
     assert await bench.violations() == []
 
 
-async def test_what_a_model_had_said_when_it_was_cut_off_is_kept(bench: Bench) -> None:
+@pytest.mark.parametrize(
+    "half",
+    [
+        [say("Half an"), say(" answer"), finish(), DONE],
+        [call("respond", '{"text": "Half an', id="c1"), call(None, ' answer"}'), finish("tool_calls"), DONE],
+    ],
+    ids=["plain", "by respond"],
+)
+async def test_what_a_model_had_said_when_it_was_cut_off_is_kept(bench: Bench, half: list[bytes]) -> None:
     """The person read half an answer: the ledger keeps it, beside the fact that nobody acted on it."""
     bench.model.hold = asyncio.Event()
-    bench.model.answer([say("Half an"), say(" answer"), finish(), DONE])
+    bench.model.answer(half)
     async with bench.working():
         run_id = await bench.runs.queued("hi")
         await eventually(lambda: bench.model.requests)

@@ -48,6 +48,8 @@ def run_lines(run: Mapping[str, Any]) -> Iterator[str]:
     output = run.get("output")
     if output and output.get("text"):
         yield f"answer     {output['text']}"
+    if run.get("partial"):
+        yield f"unfinished {run['partial']['text']}"
 
 
 def file_lines(run: Mapping[str, Any]) -> Iterator[str]:

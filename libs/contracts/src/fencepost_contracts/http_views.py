@@ -123,6 +123,13 @@ class OriginView(Wire):
     at_seq: int | None
 
 
+class Partial(Wire):
+    """What the model had written when the run was stopped or the call failed: shown, never acted on."""
+
+    text: str
+    at: datetime | None
+
+
 class RunView(Wire):
     """A run as it is now."""
 
@@ -143,6 +150,7 @@ class RunView(Wire):
     event_seq: int
     input: dict[str, Any]
     output: Output | None
+    partial: Partial | None = None
     interrupt: InterruptView | None
     plan: Any
     task_contract: Any

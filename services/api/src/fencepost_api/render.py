@@ -35,8 +35,8 @@ _RUN: Final = (
     "origin",
 )  # fmt: skip
 _NOT_YET: Final = (
-    "waiting_on", "started_at", "finished_at", "output", "interrupt", "actions", "artifacts", "graph",
-    "manifest_fp", "catalog_fp", "recovery_checks", "finalization", "handoff", "work",
+    "waiting_on", "started_at", "finished_at", "output", "partial", "interrupt", "actions", "artifacts",
+    "graph", "manifest_fp", "catalog_fp", "recovery_checks", "finalization", "handoff", "work",
     "fork_points", "origin",
 )  # fmt: skip
 _TIMES: Final = frozenset(
@@ -72,6 +72,7 @@ def run(row: Row) -> dict[str, Any]:
     asked, ended = row["interrupt"], row["finalization"]
     return {
         **picked(row, _RUN),
+        "partial": picked(row["partial"], ("text", "at")) if row["partial"] else None,
         "interrupt": interrupt(asked) if asked else None,
         **work(row["work"] or (), row["locale"]),
         "actions": [_action(item) for item in row["actions"] or ()],

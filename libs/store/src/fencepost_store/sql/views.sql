@@ -61,6 +61,11 @@ SELECT r.id, r.tenant_id, r.status, r.waiting_on, r.module, r.mode, r.user_id, r
                                   'cost', CAST(trim_scale(coalesce(sum(c.cost), 0)) AS text), 'currency', max(c.currency))
           FROM agent.model_calls c
          WHERE c.run_id = r.id) AS usage,
+       -- Of the last call, where it was cut off: what a person may have read of an answer that never came.
+       CASE WHEN r.finished_at IS NOT NULL AND r.status <> 'succeeded' THEN
+            (SELECT jsonb_build_object('text', c.error ->> 'partial', 'at', c.settled_at)
+               FROM (SELECT * FROM agent.model_calls m WHERE m.run_id = r.id ORDER BY m.started_at DESC, m.id DESC LIMIT 1) AS c
+              WHERE c.state = 'failed' AND c.role IN ('module', 'responder') AND c.error ->> 'partial' <> '') END AS partial,
        (SELECT jsonb_agg(jsonb_build_object('seq', v.seq, 'at', v.at) || convert_from(p.payload, 'UTF8')::jsonb
                          ORDER BY v.seq)
           FROM agent.run_events v

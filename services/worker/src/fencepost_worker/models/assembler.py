@@ -68,6 +68,17 @@ class Assembler:
         return whole_text("".join(self._text))
 
     @property
+    def shown(self) -> str:
+        """What a person could have read so far: plain text, and the text inside `respond`."""
+        from fencepost_worker.models.respond_stream import RespondStream
+
+        said = [self.partial]
+        for call in self._calls:
+            stream = RespondStream(said.append)
+            stream.feed(CallDelta(0, call.id, call.name, call.text()))
+        return "".join(said)
+
+    @property
     def written(self) -> str:
         """All that the model made so far, calls too; for counting only."""
         return "".join([*self._text, *(call.text() + (call.name or "") for call in self._calls)])
@@ -172,7 +183,7 @@ class Assembler:
         return Call(call_id, call.name, _read(text, self._failed))
 
     def _failed(self, code: str, detail: str, *, retryable: bool = True) -> ModelFailed:
-        return ModelFailed(code, detail, retryable, partial=self.partial)
+        return ModelFailed(code, detail, retryable, partial=self.shown)
 
 
 def whole_text(text: str) -> str:

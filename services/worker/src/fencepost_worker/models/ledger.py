@@ -111,13 +111,13 @@ class ModelLedger:
             answer = Answer.from_json(mask_registered(assembler.finish().to_json()))
             answer = self.meter.told(call, answer)
         except ModelFailed as error:
-            error.partial = mask_registered(error.partial or assembler.partial)
+            error.partial = mask_registered(error.partial or assembler.shown)
             error.detail = mask_registered(error.detail)
             spent = self.meter.spent(call, assembler, error)
             await self._settle(run, call, attempt, replace(spent, error=error.to_json()))
             raise
         except asyncio.CancelledError:
-            partial = {"code": "aborted", "detail": "the run was stopped", "partial": assembler.partial}
+            partial = {"code": "aborted", "detail": "the run was stopped", "partial": assembler.shown}
             outcome = replace(self.meter.spent(call, assembler), error=partial)
             await asyncio.shield(self._settle_quietly(run, call, attempt, outcome))
             raise
