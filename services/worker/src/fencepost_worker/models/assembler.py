@@ -24,6 +24,8 @@ from fencepost_worker.models.port import (
     TextDelta,
     UsageDelta,
 )
+from fencepost_worker.models.respond_stream import RespondStream
+from fencepost_worker.models.whole_text import whole_text
 
 LEGAL_FINISH: Final = frozenset({"stop", "tool_calls", "function_call"})
 MAX_CALLS: Final = 16
@@ -70,8 +72,6 @@ class Assembler:
     @property
     def shown(self) -> str:
         """What a person could have read so far: plain text, and the text inside `respond`."""
-        from fencepost_worker.models.respond_stream import RespondStream
-
         said = [self.partial]
         for call in self._calls:
             stream = RespondStream(said.append)
@@ -184,13 +184,6 @@ class Assembler:
 
     def _failed(self, code: str, detail: str, *, retryable: bool = True) -> ModelFailed:
         return ModelFailed(code, detail, retryable, partial=self.shown)
-
-
-def whole_text(text: str) -> str:
-    """Text with surrogate pairs joined, that came in two halves; a half alone becomes U+FFFD."""
-    if not any("\ud800" <= char <= "\udfff" for char in text):
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def storable(text: str) -> str:

@@ -11,6 +11,7 @@ from typing import Final
 
 from fencepost_worker.models.control import RESPOND
 from fencepost_worker.models.port import CallDelta, ModelDelta, TextDelta
+from fencepost_worker.models.whole_text import whole_text
 
 _TEXT_BEGINS: Final = re.compile(r'"text"\s*:\s*"')
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "\\": "\\", "/": "/"}
@@ -75,8 +76,6 @@ class RespondStream:
         return "".join(said)
 
     def _say(self, text: str) -> None:
-        from fencepost_worker.models.assembler import whole_text
-
         text = self._half + text
         self._half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
         shown = whole_text(text[: len(text) - len(self._half)])
