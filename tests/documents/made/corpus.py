@@ -86,11 +86,26 @@ TEXTS = (
     refuses("坏-gb18030.csv", texts.broken("gb18030"), "broken_encoding"),
     refuses("坏-utf8.csv", texts.broken("utf-8"), "broken_encoding"),
     refuses("坏-utf16.csv", texts.broken("utf-16"), "broken_encoding"),
-    refuses("latin1.txt", "Größe und Übermaß, café à côté".encode("latin-1"), "unknown_encoding"),
-    refuses(
-        "sjis.txt", "これは日本語の文章です。資料を確認してください。".encode("shift-jis"), "unknown_encoding"
+    *(
+        reads(name, said.encode(encoding), "text", ("line1", said), notes="encoding_guessed")
+        for name, encoding, said in texts.OTHERS
     ),
-    refuses("big5.txt", "這是繁體中文的文件，請確認內容與時間。".encode("big5"), "unknown_encoding"),
+    reads(
+        "kunden.csv",
+        "Name;Straße;Preis\r\nMüller;Hauptstraße 5;12,50 €\r\n".encode("cp1252"),
+        "csv",
+        columns=("line2", {"Name": "Müller", "Straße": "Hauptstraße 5", "Preis": "12,50 €"}),
+        notes="encoding_guessed",
+    ),
+    reads(
+        "名簿.csv",
+        "名前,場所\r\nランプ,東京\r\n".encode("cp932"),
+        "csv",
+        ("line2", "ランプ | 東京"),
+        notes="encoding_guessed",
+    ),
+    refuses("polski.csv", "Imię,Miasto\nŁukasz Żak,Łódź\n".encode("cp1250"), "unknown_encoding"),
+    refuses("russkij.txt", "Завтра в девять совещание.".encode("cp1251"), "unknown_encoding"),
     reads(
         "生僻字.txt",
         "龘靐齉爩𠮷野家与㐂先生在北京开会，时间是三月五日，请准时参加。".encode("gb18030"),
@@ -236,6 +251,16 @@ WORD = (
         "docx",
         ("¶1", "姓名：张三"),
         ("¶2", "控件里的整段"),
+    ),
+    reads(
+        "beside.docx",
+        lambda _: packages.beside_docx(),
+        "docx",
+        ("¶1", "销量翻倍。"),
+        ("header1", "机密"),
+        ("header2", "年度报告 2026"),
+        ("footer1", "联系人：王芳"),
+        ("comment1", "[李雷] 请核对数字"),
     ),
     reads("notes.docx", lambda _: packages.footnoted_docx(), "docx", ("footnote1", "数据截至三月。")),
     reads(

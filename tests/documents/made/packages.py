@@ -177,6 +177,21 @@ def footnoted_docx() -> bytes:
     )
 
 
+def beside_docx() -> bytes:
+    """Two headers that say the same, one of another kind, a footer, and a comment."""
+    made = document("销量翻倍。")
+    section = made.sections[0]
+    section.different_first_page_header_footer = True
+    section.first_page_header.paragraphs[0].text = "机密"
+    section.header.paragraphs[0].text = "年度报告 2026"
+    section.footer.paragraphs[0].text = "联系人：王芳"
+    again = made.add_section()
+    again.header.is_linked_to_previous = False
+    again.header.paragraphs[0].text = "年度报告 2026"
+    made.add_comment(made.paragraphs[0].runs, text="请核对数字", author="李雷")
+    return saved(made)
+
+
 def renamed_main(data: bytes, old: bytes, new: bytes, more: Mapping[str, bytes] | None = None) -> bytes:
     """The package as a template, a show, one with macros: its main part has another type."""
     return changed(data, {"[Content_Types].xml": lambda types: types.replace(old, new)}, more=more)

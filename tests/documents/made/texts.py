@@ -6,6 +6,13 @@ TABLE = (
     '日期,金额,备注\r\n2026-03-01,128.50,打车\r\n2026-03-02,42,"午餐, 两人\n含饮料"\r\n'
     "2026-03-03,9.9,文具\r\n"
 )
+OTHERS = (
+    ("latin1.txt", "latin-1", "Größe und Übermaß, café à côté"),
+    ("cp1252.txt", "cp1252", "He said “hello” – and it’s 5 €."),
+    ("sjis.txt", "cp932", "これは日本語の文章です。資料を確認してください。"),
+    ("big5.txt", "big5", "這是繁體中文的文件，請確認內容與時間。"),
+    ("euckr.txt", "euc_kr", "회의는 내일 아침 아홉 시에 시작합니다."),
+)
 MARKDOWN = """# 计划
 
 正文有**重点**和[链接](http://evil.test/x)。

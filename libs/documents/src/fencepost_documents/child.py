@@ -77,12 +77,29 @@ def _checked(data: bytes, draft: Draft) -> None:
     package.say_what_is_ignored(data, draft)
 
 
+def _said(reader: Callable[[Draft], None], used: str) -> Callable[[Draft], None]:
+    """The reader; before it, what the text was taken for where that was a guess."""
+
+    def read(draft: Draft) -> None:
+        draft.problem("encoding_guessed", None, used)
+        reader(draft)
+
+    return read
+
+
 def _plain(data: bytes, name: str) -> tuple[str, Callable[[Draft], None]]:
     """The kind and its reader; between kinds of text the name decides, where the content allows it."""
-    from fencepost_documents import encoding, sniff
+    from fencepost_documents import encoding
+
+    decoded, used = encoding.decode(data)
+    kind, reader = _kind_of_text(data, decoded, name)
+    return kind, _said(reader, used) if encoding.is_guess(used) else reader
+
+
+def _kind_of_text(data: bytes, decoded: str, name: str) -> tuple[str, Callable[[Draft], None]]:
+    from fencepost_documents import sniff
     from fencepost_documents.readers import delimited, markdown, text
 
-    decoded, _ = encoding.decode(data)
     if "\x00" in decoded:
         raise DocumentRefused("unsupported_kind", "a binary file", f"byte {data.index(0)}")
     claimed = sniff.kind_of_name(name)

@@ -37,8 +37,10 @@ REFUSALS: Final[Mapping[str, tuple[str, str]]] = {
         "文本中有字节不符合编码；请重新保存为 UTF-8。",
     ),
     "unknown_encoding": (
-        "The encoding of the text isn't known (tried UTF-8, UTF-16 and GB18030); save it as UTF-8.",
-        "无法判断文本编码（已尝试 UTF-8、UTF-16、GB18030）；请另存为 UTF-8。",
+        "The encoding of the text isn't known (tried UTF-8, UTF-16, GB18030, Windows-1252, Shift-JIS, Big5"
+        " and EUC-KR); save it as UTF-8.",
+        "无法判断文本编码（已尝试 UTF-8、UTF-16、GB18030、Windows-1252、Shift-JIS、Big5、EUC-KR）；"
+        "请另存为 UTF-8。",
     ),
     "zip_bomb": (
         "The file would unpack to far more than it should; it is not opened.",
@@ -93,6 +95,10 @@ PROBLEMS: Final[Mapping[str, tuple[str, str]]] = {
     "chart_sheet": ("a sheet that is only a chart was left out", "仅含图表的工作表未读取"),
     "row_uneven": ("the row has more or fewer cells than the header", "此行单元格数与表头不一致"),
     "quotes_broken": ("its quotes don't match; read without them", "引号不配对，已按无引号读取"),
+    "encoding_guessed": (
+        "the encoding was guessed; if letters are wrong, save it as UTF-8",
+        "文本编码是推测的；如有乱码，请另存为 UTF-8",
+    ),
     "replacement_character": (
         "U+FFFD stands in the file: text was lost before it came here",
         "文件中已有替换字符 U+FFFD：文字在此之前就已丢失",
@@ -101,7 +107,6 @@ PROBLEMS: Final[Mapping[str, tuple[str, str]]] = {
     "scripts_ignored": ("it has scripts; they were neither run nor read", "含有脚本，未执行也未读取"),
     "external_ignored": ("it refers to something outside; that was not fetched", "引用了外部内容，未获取"),
     "embedded_ignored": ("embedded files were not opened", "内嵌的文件未打开"),
-    "comments_ignored": ("comments were left out", "批注未读取"),
     "changes_pending": (
         "tracked deletions were left out, insertions read",
         "修订：删除的未读取，插入的已读取",

@@ -109,8 +109,6 @@ class _Body:
             self._draft.problem("embedded_ignored", place)
         if any(_is_hidden(run) for run in paragraph.iter(qn("w:r"))):
             self._draft.problem("hidden_text", place)
-        if next(paragraph.iter(qn("w:commentReference")), None) is not None:
-            self._draft.problem("comments_ignored", place)
 
     def _table(self, table: Any, place: str) -> None:
         """A vertical merge counts for each of its rows, as a reader sees it; a horizontal one once."""
@@ -200,14 +198,37 @@ def text_of(paragraph: Any) -> str:
     return "".join(parts)
 
 
+_OF_THE_PAGE: Final = ("header", "footer")
+_NOTED: Final = ("footnotes", "endnotes", "comments")
+
+
 def _notes(document: Any, draft: Draft) -> None:
-    """Foot- and endnotes, in their own order: `footnote2`."""
+    """What stands beside the text, in its own order: `header1`, `footer1`, `footnote2`, `comment3`."""
+    parts: dict[str, list[Any]] = {kind: [] for kind in (*_OF_THE_PAGE, *_NOTED)}
     for relation in document.part.rels.values():
         kind = relation.reltype.rpartition("/")[2]
-        if kind not in ("footnotes", "endnotes") or relation.is_external:
-            continue
-        root = parse_xml(relation.target_part.blob)
-        bodies = [note for note in root if not note.get(qn("w:type"))]  # separators have a type
-        for number, note in enumerate(bodies, 1):
-            text = "\n".join(text_of(p) for p in note.iter(P))
-            draft.unit(f"{kind[:-1]}{number}", "note", text)
+        if kind in parts and not relation.is_external:
+            parts[kind].append(relation.target_part)
+    for kind in _OF_THE_PAGE:  # sections often repeat one; each is said once
+        said = dict.fromkeys(_lines_of(parse_xml(part.blob)) for part in _by_name(parts[kind]))
+        for number, text in enumerate((text for text in said if text), 1):
+            draft.unit(f"{kind}{number}", "note", text)
+    for kind in _NOTED:
+        for part in parts[kind]:
+            bodies = [note for note in parse_xml(part.blob) if not note.get(qn("w:type"))]  # no separators
+            for number, note in enumerate(bodies, 1):
+                draft.unit(f"{kind[:-1]}{number}", "note", _signed(note))
+
+
+def _by_name(parts: list[Any]) -> list[Any]:
+    return sorted(parts, key=lambda part: (len(part.partname), part.partname))  # header2 before header10
+
+
+def _lines_of(root: Any) -> str:
+    return "\n".join(filter(str.strip, (text_of(paragraph) for paragraph in root.iter(P)))).strip()
+
+
+def _signed(note: Any) -> str:
+    """A note's text; of a comment with its author in front, in brackets: a label would look like a field."""
+    author, text = note.get(qn("w:author")), _lines_of(note)
+    return f"[{author}] {text}" if author and text else text
