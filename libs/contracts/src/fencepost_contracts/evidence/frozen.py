@@ -128,9 +128,12 @@ def _reply(found: Frozen, seq: int, p: Mapping[str, Any], answers: Mapping[str, 
 
 
 def node_of(key: str) -> str:
-    """The node of a call's key `{run_id}:{checkpoint}:{node}:{branch}:{n}`."""
+    """The node of a call's key `{run_id}:{checkpoint}:{node}:{branch}:{n}`; `node/branch` of a branch behind
+    the first, since branches end in any order."""
     parts = key.split(":")
-    return parts[2] if len(parts) > 2 else ""
+    if len(parts) < 3:
+        return ""
+    return parts[2] if len(parts) < 4 or parts[3] in ("", "0") else f"{parts[2]}/{parts[3]}"
 
 
 def kind_of(place: str) -> str:

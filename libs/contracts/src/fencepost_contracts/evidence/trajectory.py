@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
+from itertools import groupby
 from typing import Any, Final
 
 from fencepost_domain.vocabulary import CallState, Ev
@@ -32,8 +33,10 @@ _SIGHT: Final = (
 
 
 def trajectory(events: Iterable[LogEvent]) -> list[Step]:
-    """The steps, in order, each with its seq."""
+    """The steps, in order, each with its seq; branches beside each other in their own order, not in that in
+    which they happened to end."""
     steps: list[Step] = []
+    beside: dict[int, tuple[str, int]] = {}  # by seq: the fan-out a model's answer belongs to, and its branch
     prepared: dict[tuple[int, int], Mapping[str, Any]] = {}
     for event in events:
         p = event.payload
@@ -46,7 +49,24 @@ def trajectory(events: Iterable[LogEvent]) -> list[Step]:
         step = _step(event, p, prepared)
         if step is not None:
             steps.append({"seq": event.seq, **step})
-    return steps
+            if step["step"] == "model":
+                beside[event.seq] = _branch_of(str(p.get("key") or p.get("place") or ""))
+    return _in_order(steps, beside)
+
+
+def _in_order(steps: Sequence[Step], beside: Mapping[int, tuple[str, int]]) -> list[Step]:
+    ordered: list[Step] = []
+    for _, group in groupby(steps, key=lambda one: beside.get(one["seq"], ("", 0))[0]):
+        ordered += sorted(group, key=lambda one: beside.get(one["seq"], ("", 0))[1])
+    return ordered
+
+
+def _branch_of(key: str) -> tuple[str, int]:
+    """(`checkpoint:node`, branch) of a call's key `{run_id}:{checkpoint}:{node}:{branch}:{n}`."""
+    parts = key.split(":")
+    if len(parts) < 5 or not parts[3].isdecimal():
+        return "", 0
+    return f"{parts[1]}:{parts[2]}", int(parts[3])
 
 
 def _step(event: LogEvent, p: Mapping[str, Any], prepared: Mapping[tuple[int, int], Any]) -> Step | None:

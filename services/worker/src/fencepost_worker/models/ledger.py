@@ -28,6 +28,7 @@ from fencepost_store.model_calls import NewCall, Outcome, open_call, settle_call
 from fencepost_store.transaction import Store
 
 from fencepost_worker.models.assembler import Assembler
+from fencepost_worker.models.fences import without_nonces
 from fencepost_worker.models.meter import SHIPPED, Meter
 from fencepost_worker.models.pairing import is_paired
 from fencepost_worker.models.port import Answer, Model, ModelDelta, ModelFailed, ModelRequest
@@ -202,8 +203,11 @@ def built_of(request: ModelRequest, sent: Sequence[tuple[str, Mapping[str, Any]]
 
 
 def request_hash(request: ModelRequest) -> str:
-    """Of all that a provider would see: the same request is the same question."""
-    return canonical.digest(_hashed(request))
+    """Of all that a provider would see but the fences' nonces, which are each run's own: the same request is
+    the same question, asked by a run or by one that is made from it."""
+    body = _hashed(request)
+    texts = [{**m, "text": without_nonces(m["text"])} for m in body["messages"]]
+    return canonical.digest({**body, "messages": texts})
 
 
 def _hashed(request: ModelRequest) -> dict[str, Any]:
