@@ -10,6 +10,7 @@ from tests.documents.made import hostile, packages, texts
 @pytest.mark.parametrize(
     "question",
     [
+        "what is in the file?", "附件里有什么",
         "总结这份文档", "请帮我概括一下附件的主要内容", "这份文件讲了什么？", "文档里说了什么", "提炼要点",
         "Summarize the attached PDF", "please sum up this document", "TL;DR", "What is this document about?",
         "give me an overview of the files",

@@ -118,6 +118,38 @@ def test_without_a_source_no_file_is_made_up(locale: str, says: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "tool"),
+    [
+        ("再加一页", RESPOND),
+        ("把标题改成“春季活动”", RESPOND),
+        ("再来一遍", RESPOND),
+        ("do it again", RESPOND),
+        ("change the title to Spring", RESPOND),
+        ("活动7在哪里？", "work.ask_document"),
+        ("改到哪天了", "work.ask_document"),
+        ("增值税金额", "work.ask_document"),
+        ("where is the review", "work.ask_document"),
+        ("a" * 5000, "work.ask_document"),
+    ],
+)
+def test_an_order_about_what_was_made_is_no_question_to_the_documents(text: str, tool: str) -> None:
+    context = ModelContext(
+        text=text,
+        reference=datetime(2026, 5, 1, tzinfo=UTC),
+        zone="UTC",
+        locale="en",
+        currency="USD",
+        module="work",
+        modules=("companion", "work"),
+        may_hand_over=True,
+        answers=(),
+        task={"contract": TaskContract().to_json(), "attachments": [A]},
+    )
+    [said] = from_sources(context, (ToolSpec("work.ask_document", "", {}),))
+    assert said.name == tool and len(said.arguments.get("question", "")) <= 2000
+
+
+@pytest.mark.parametrize(
     ("fitting", "asked", "is_chinese", "language"),
     [
         ([["zh"], ["zh", "en"]], None, False, "zh"),

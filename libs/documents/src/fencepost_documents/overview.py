@@ -20,8 +20,10 @@ FIELDS: Final = 12
 TITLES: Final = frozenset({"heading", "slide_title"})
 _ASKED: Final = re.compile(
     r"总结|概括|摘要|概述|综述|归纳|提炼|要点|梗概|主要内容|大意|讲了什么|说了什么|写了什么|是什么内容|有什么内容"
+    r"|(?:里|里面|中)(?:都)?有(?:些)?什么"
     r"|\bsummar\w*|\bsum up\b|\btl;?dr\b|\boverview\b|\boutline\b|\bkey points?\b|\bmain points?\b|\bgist\b"
     r"|\bwhat (?:is|does) (?:this|the|it)\b.{0,30}\b(?:about|say)\s*\??$"
+    r"|\bwhat(?:'s| is) in (?:it|the (?:attached )?(?:file|document|attachment)s?)\s*\??$"
 )
 # A summary *of something in it*, or a document called one, is a question like any other.
 _PLAIN: Final = re.compile(

@@ -93,7 +93,7 @@ _OUTLINE: Final[Mapping[str, Words]] = {
         "制作说明混进了给观众看的内容。",
         "A note for the maker stands where the audience reads.",
     ),
-    "source_ir_missing": ("附件还没有读过。", "The attachments weren't read."),
+    "source_ir_missing": ("有附件没有读到。", "Not every attachment was read."),
     "source_unknown": ("引用了不存在的来源。", "It names a source that isn't there."),
     "source_unused": ("有附件没有用到。", "An attachment wasn't used."),
     "locator_missing": ("有一行没有注明出处。", "A row doesn't say where it is from."),

@@ -41,3 +41,11 @@ def refused_text(failure: Mapping[str, Any], locale: str) -> str:
     """Why a gate let it through neither the first time nor rewritten; empty where no code says it."""
     codes = str(failure.get("detail") or "").split(", ")
     return sentences((code for code in codes if _CODE.fullmatch(code)), locale)
+
+
+def unread_text(actions: Sequence[Mapping[str, Any]], told: str) -> str:
+    """A line for each attachment that couldn't be read and isn't named yet, in the reading's words."""
+    results = [action["result"] for action in actions if isinstance(action.get("result"), Mapping)]
+    refused = [one.get("refused") for found in results for one in found.get("documents") or ()]
+    said = [one["said"] for one in refused if isinstance(one, Mapping) and one.get("said")]
+    return "\n".join(f"- {words}" for words in dict.fromkeys(said) if words not in told)

@@ -12,7 +12,7 @@ from fencepost_domain.vocabulary import Reason
 
 from fencepost_worker.flow import plan as plans
 from fencepost_worker.flow.state import DONE, FAILED, REJECTED, UNSETTLED, State
-from fencepost_worker.flow.unproven import refused_text, unproven_text
+from fencepost_worker.flow.unproven import refused_text, unproven_text, unread_text
 
 Words = tuple[str, str]  # Chinese, English
 
@@ -223,6 +223,7 @@ def final_text(ending: Ending, state: State, locale: str, currency: str) -> tupl
                 reason,
                 unproven_text(ending.unproven, is_zh(locale)),
                 told,
+                unread_text(state["actions"], told),
                 "" if changed else pick(_NOTHING, locale),
             )
             if part

@@ -7,6 +7,7 @@ the guard and the ledger are on its path, and a mistake of its own is refused li
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -75,6 +76,24 @@ _ONE_AT_A_TIME: Final = {
     "zh": "没有做任何改动：提醒只能一条一条取消。说“我有哪些提醒”可以查看。",
     "en": "Nothing was changed: reminders are cancelled one by one. Say “list my reminders” to see them.",
 }
+_CHANGES: Final = {
+    "zh": "离线模型不会修改做好的文件，也不会自己重做：请把要做的文件完整地再说一次，"
+    "例如“基于附件生成中文PPT，包含名称、时间、地点”。",
+    "en": "The offline model changes no file that it made, and does nothing again by itself: say in full what"
+    " to make, such as “make a presentation of every row, with name, time and place”.",
+}
+# A short order about what was made before; what asks is a question to the documents.
+_CHANGE: Final = re.compile(
+    r"再(?:加|来|做|生成|改|写)|加[一上]|增加|删[掉除]|去掉|改[成为]|换[成个]|修改|调整|重[做新]"
+    r"|^\s*(?:please\s+|now\s+)?(?:add|remove|delete|change|rename|replace|make it|redo|again)\b"
+    r"|^\s*(?:please\s+|now\s+)?(?:do (?:it|that) again|in (?:chinese|english))\b",
+    re.IGNORECASE,
+)
+_ASKS: Final = re.compile(
+    r"[?？]|[哪谁几吗呢]|什么|多少|怎么|\b(?:who|what|when|where|which|how|why)\b", re.IGNORECASE
+)
+_SHORT: Final = 60
+_QUESTION_HOLDS: Final = 2000  # characters that `work.ask_document` takes
 _NO_SOURCE: Final = {
     "zh": "离线模型只能用附件里的内容做文件，自己不会编写：请带上附件再说一次。",
     "en": "The offline model makes files from attachments and writes nothing of its own: attach some first.",
@@ -144,8 +163,14 @@ def from_sources(context: ModelContext, tools: tuple[ToolSpec, ...]) -> list[Int
     if task.get("contract", {}).get("file_kinds") and HAND_OVER in known and context.module != FILES_HOME:
         return [Intention(HAND_OVER, {"module": FILES_HOME})] if FILES_HOME in context.modules else []
     if task.get("attachments") and ASK_DOCUMENT in known:
+        if (
+            len(context.text) <= _SHORT
+            and not re.search(r"[?？]", context.text)
+            and _CHANGE.search(context.text)
+        ):
+            return [Intention(RESPOND, {"text": _CHANGES["zh" if is_zh(context.locale) else "en"]})]
         documents = list(task["attachments"])
-        return [Intention(ASK_DOCUMENT, {"documents": documents, "question": context.text})]
+        return [Intention(ASK_DOCUMENT, {"documents": documents, "question": context.text[:_QUESTION_HOLDS]})]
     return []
 
 
