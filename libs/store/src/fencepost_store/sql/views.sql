@@ -28,12 +28,10 @@ SELECT r.id, r.tenant_id, r.status, r.waiting_on, r.module, r.mode, r.user_id, r
               WHERE v.run_id = r.id AND v.type = 'run.handoff_asked'
               ORDER BY v.seq LIMIT 1) END AS handoff,
        (SELECT jsonb_build_object('message_id', m.id, 'text', m.text, 'artifacts', m.artifacts)
-          FROM agent.messages m
-         WHERE m.run_id = r.id AND m.author = 'assistant') AS output,
+          FROM agent.messages m WHERE m.run_id = r.id AND m.author = 'assistant') AS output,
        (SELECT to_jsonb(i) || jsonb_build_object('votes', (SELECT jsonb_agg(jsonb_build_object('by', v.voter, 'decision', v.decision, 'at', v.voted_at,
                                             'by_link', v.link_id IS NOT NULL) ORDER BY v.voted_at)
-          FROM agent.approval_votes v
-         WHERE v.interrupt_id = i.id))
+          FROM agent.approval_votes v WHERE v.interrupt_id = i.id))
           FROM agent.interrupts i WHERE i.run_id = r.id AND i.status = 'open') AS interrupt,
        (SELECT jsonb_agg(jsonb_build_object(
                    'index', a.index, 'n', a.n, 'tool', a.tool, 'risk', a.risk, 'status', a.status,
@@ -59,10 +57,8 @@ SELECT r.id, r.tenant_id, r.status, r.waiting_on, r.module, r.mode, r.user_id, r
        (SELECT jsonb_build_object('model_calls', count(*), 'input_tokens', coalesce(sum(c.input_tokens), 0),
                                   'output_tokens', coalesce(sum(c.output_tokens), 0),
                                   'cost', CAST(trim_scale(coalesce(sum(c.cost), 0)) AS text), 'currency', max(c.currency))
-          FROM agent.model_calls c
-         WHERE c.run_id = r.id) AS usage,
-       -- Of the last call, where it was cut off: what a person may have read of an answer that never came.
-       CASE WHEN r.finished_at IS NOT NULL AND r.status <> 'succeeded' THEN
+          FROM agent.model_calls c WHERE c.run_id = r.id) AS usage,
+       CASE WHEN r.finished_at IS NOT NULL AND r.status <> 'succeeded' THEN  -- of the last call, where it was cut off
             (SELECT jsonb_build_object('text', c.error ->> 'partial', 'at', c.settled_at)
                FROM (SELECT * FROM agent.model_calls m WHERE m.run_id = r.id ORDER BY m.started_at DESC, m.id DESC LIMIT 1) AS c
               WHERE c.state = 'failed' AND c.role IN ('module', 'responder') AND c.error ->> 'partial' <> '') END AS partial,
