@@ -7,12 +7,15 @@ import os
 import re
 import signal
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
 
 import httpx
 import pytest
+from fencepost_domain.errors import Invalid
 from fencepost_reconciler.loops.prune import Prune
+from fencepost_reconciler.loops.sign_heads import SignHeads
 from fencepost_reconciler.loops.verify_chain import VerifyChain
 from fencepost_reconciler.main import make_loops
 from fencepost_runtime.settings import ReconcilerSettings
@@ -20,12 +23,18 @@ from fencepost_runtime.system import SystemClock
 from fencepost_runtime.wake import BellEar
 from fencepost_runtime.wake.none import SilentPublisher
 from fencepost_store import integrity
+from fencepost_store.anchors import AnchorKey
+from fencepost_store.engine import make_engine
 from fencepost_store.integrity_chain import Violation
-from fencepost_store.transaction import Tx
+from fencepost_store.retention import Month, drop_month, old_months
+from fencepost_store.sql import statement
+from fencepost_store.transaction import Store, Tx
+from sqlalchemy import text
 from structlog.testing import capture_logs
 
 from tests.support.eventually import eventually
 from tests.support.lives import Lives, counts
+from tests.support.postgres import Database
 
 OLD = {"agent.feed": "at", "agent.outbox": "published_at", "agent.inbox": "received_at"}
 
@@ -68,6 +77,91 @@ async def test_an_event_outside_every_month_raises_an_alarm(lives: Lives) -> Non
         await Prune(lives.reconciler).run_once()
     assert "partitions.default_is_used" in {line["event"] for line in lines}
     assert await lives.violations() == []
+
+
+LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
+BEFORE = datetime(2026, 6, 1, tzinfo=UTC)
+
+
+async def old_run(lives: Lives, number: int) -> UUID:
+    """A run of January 2026 that ended then, in a partition of that month."""
+    for table in ("run_events", "run_event_payloads"):
+        await lives.sql(
+            f"CREATE TABLE IF NOT EXISTS agent.{table}_202601 PARTITION OF agent.{table}"
+            " FOR VALUES FROM ('019b76da-a800-0000-0000-000000000000')"
+            " TO ('019c167f-cc00-0000-0000-000000000000')"
+        )
+    run_id = UUID(int=0x019B76DA_B000_7000_8000 << 48 | number)
+    await lives.queued(run_id=run_id)
+    [held] = await lives.claim()
+    await lives.finalize(held)
+    await lives.sql(
+        "UPDATE agent.runs SET finished_at = created_at + interval '1 second', created_at = %s WHERE id = %s",
+        LONG_AGO, run_id,
+    )  # fmt: skip
+    await lives.sql("UPDATE agent.runs SET finished_at = %s WHERE id = %s", LONG_AGO, run_id)
+    return run_id
+
+
+async def test_i20_an_old_month_of_the_log_goes_whole_and_verify_says_pruned(
+    lives: Lives, database: Database
+) -> None:
+    first, second = [await old_run(lives, number) for number in (1, 2)]
+    today = await lives.queued()
+    owner = Store(make_engine(database.admin, size=1), lives.ids)
+    try:
+
+        async def keepers() -> dict[UUID, str]:
+            async with owner.transaction() as tx:
+                [month] = await old_months(tx, BEFORE)
+            assert (month.name, month.runs) == ("202601", 2)
+            return {one.run_id: one.why for one in month.keepers}
+
+        async def drop() -> Month:
+            return await drop_month(owner, "202601", BEFORE, actor="operator:test", reason="retention")
+
+        assert await keepers() == {first: "not_anchored", second: "not_anchored"}
+        assert not (await drop()).dropped
+        await SignHeads(lives.reconciler, AnchorKey("k1", b"k" * 32)).run_once()
+        await lives.sql("UPDATE agent.runs SET finished_at = %s WHERE id = %s", BEFORE, second)
+        assert await keepers() == {second: "ended_since"}
+        await lives.sql("UPDATE agent.runs SET finished_at = %s WHERE id = %s", LONG_AGO, second)
+        assert await keepers() == {}
+        assert (await drop()).dropped
+        async with owner.transaction() as tx:
+            assert await old_months(tx, BEFORE) == []
+            with pytest.raises(Invalid):
+                await old_months(tx, datetime(2999, 1, 1, tzinfo=UTC))
+    finally:
+        await owner.close()
+    assert await size(lives, "agent.run_events") == (await lives.run(today))["event_seq"]
+    assert await lives.violations() == []
+    [audit] = await lives.sql("SELECT detail FROM agent.audit WHERE what = 'log.dropped'")
+    assert audit["detail"] == {"month": "202601", "runs": 2, "reason": "retention"}
+
+
+@pytest.mark.parametrize("name", ["replay_events", "replay_counts", "replay_instants", "view_events"])
+async def test_a_runs_log_is_read_from_its_own_month_alone(
+    lives: Lives, database: Database, name: str
+) -> None:
+    """Also under a generic plan, as services have them: other months are pruned when it is executed."""
+    run_id = await lives.queued()
+    given = {
+        "run_id": run_id, "after": 0, "upto": 9, "limit": 5, "only": None, "reads": None, "seqs": [1],
+    }  # fmt: skip
+    engine = make_engine(database.admin, size=1, generic_plans=True)
+    try:
+        async with engine.connect() as connection:
+            plan = text("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) " + str(statement(name)))
+            lines = [row[0] for row in await connection.execute(plan, given)]
+    finally:
+        await engine.dispose()
+    read = [
+        match[1]
+        for line in lines
+        if (match := re.search(r" on (run_event\w*) ", line + " ")) and "never executed" not in line
+    ]
+    assert read and {found[-6:] for found in read} == {f"{datetime.now(UTC):%Y%m}"}, lines
 
 
 async def test_the_walk_finds_an_altered_event_and_starts_again(lives: Lives) -> None:

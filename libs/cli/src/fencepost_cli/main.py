@@ -43,6 +43,7 @@ COMMANDS: Final[dict[str, str]] = {
     "state": "fencepost_cli.commands.state:state",
     "intent": "fencepost_cli.commands.intent:intent",
     "recover": "fencepost_cli.commands.recover:recover",
+    "drop-logs": "fencepost_cli.commands.retention:drop_logs",
     "migrate": "fencepost_cli.commands.ops:migrate",
     "token": "fencepost_cli.commands.ops:token",
 }
