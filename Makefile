@@ -14,7 +14,7 @@ STAMP := $(VENV)/.installed
 PYTEST := $(RUN)/pytest $(PYTEST_ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo up test test-model test-faults test-upgrade chaos lint format bench bench-peers evals chart lock clean
+.PHONY: help install demo up test test-model test-faults test-upgrade chaos lint format bench bench-peers evals transcripts chart lock clean
 
 help: ## list what can be done
 	@echo "make TARGET, one of:"
@@ -75,6 +75,10 @@ bench: $(STAMP) ## throughput and latency, an hour; one part: PART=b (a to h), a
 
 bench-peers: $(STAMP) ## the same five steps by peers, in an environment of their own
 	@$(RUN)/python -m bench j $(if $(QUICK),--quick)
+
+transcripts: $(STAMP) ## write anew what the scripted provider is asked on each path of the graph
+	rm -rf tests/services/worker/transcripts
+	FENCEPOST_UPDATE_GOLDEN=1 $(PYTEST) -q -m "walks or transcript" -n auto --maxprocesses=4 --dist loadfile tests/services/worker
 
 evals: $(STAMP) ## understanding over the golden tables (wrong-and-sure must be 0), gates over labelled drafts and files, task contracts
 	@for table in tests/evals/intents/*.jsonl; do \

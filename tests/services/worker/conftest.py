@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 import pytest_asyncio
 
+from tests.services.worker import transcripts
 from tests.services.worker.bench import Bench, benches
 from tests.services.worker.stage import Stage, opened
 from tests.services.worker.walks import said_by, watch
@@ -44,3 +45,18 @@ def walked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
         params = request.node.callspec.params if hasattr(request.node, "callspec") else {}
         missing = sorted(said_by(mark, params) - seen)
         assert not missing, f"it didn't walk {missing}; it walked {sorted(seen)}"
+
+
+@pytest.fixture(autouse=True)
+def transcript(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What a test that walks a path of the graph asked of the provider, compared with what is kept of it."""
+    told = request.node.get_closest_marker("transcript")
+    marked = bool(told.kwargs.get("kept", True) if told else request.node.get_closest_marker("walks"))
+    names = {"stage", "bench"} & set(request.fixturenames)
+    if not marked or not names:
+        yield
+        return
+    found = request.getfixturevalue("stage" if "stage" in names else "bench")
+    model = found.bench.model if isinstance(found, Stage) else found.model
+    yield
+    transcripts.check(request.node.name, model.requests)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+import pytest
 from fencepost_domain.vocabulary import Risk
 
 from tests.services.worker.agentic import MAKE, PLAN, READ, planned, records
 from tests.services.worker.bench import Bench
+
+pytestmark = pytest.mark.transcript
 
 
 async def payloads(bench: Bench, run_id: UUID, kind: str) -> list[dict[str, Any]]:

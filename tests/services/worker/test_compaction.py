@@ -74,6 +74,7 @@ async def compaction_events(bench: Bench, run_id: UUID) -> list[str]:
     return [kind for kind in await bench.events(run_id) if kind.startswith("compaction.")]
 
 
+@pytest.mark.transcript
 async def test_i30_a_long_history_is_shortened_once_and_read_by_the_runs_behind_it(bench: Bench) -> None:
     roles = scripted(bench)
     conversation = await lived(bench)
@@ -94,6 +95,7 @@ async def test_i30_a_long_history_is_shortened_once_and_read_by_the_runs_behind_
     assert await bench.violations() == []
 
 
+@pytest.mark.transcript
 async def test_i30_a_summary_that_alters_something_is_never_read(bench: Bench) -> None:
     roles = scripted(bench, forging)
     conversation = await lived(bench)

@@ -128,6 +128,7 @@ async def test_a_run_held_in_the_database_but_nowhere_here_is_told_twice_before_
     assert beating.heartbeat.beats >= 2
 
 
+@pytest.mark.transcript
 async def test_i22_a_cancelled_run_aborts_its_model_stream_and_ends_under_the_drain_fence(
     bench: Bench,
 ) -> None:

@@ -8,6 +8,8 @@ from tests.services.worker.bench import Bench
 from tests.services.worker.walks import walks
 from tests.support.scripted_model import DONE, call, finish, text_answer, tool_answer
 
+pytestmark = pytest.mark.transcript
+
 REMIND = {"title": "report", "at": "2026-12-01T09:00:00+08:00"}
 HOTEL = {"amount": "1234.50", "currency": "USD"}
 
