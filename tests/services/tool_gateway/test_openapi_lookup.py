@@ -52,6 +52,7 @@ allowed_tools:
       source: parcels
       operation: sendParcel
       key_header: Idempotency-Key
+      external_id: /id
       lookup: {{operation: parcelByKey, key_argument: key, found: /id, external_id: /id}}
     risk: low
     effect_class: external_queryable
@@ -99,8 +100,8 @@ async def test_i10_it_is_looked_up_by_another_operation_of_its_document(
     assert (await look(post, held))["state"] == ("completed" if found else "absent")
     answer = (await post.commit(held, action)).json()
     assert answer["state"] == "completed" and answer["result"]["id"]
-    if found:
-        assert (await effect(post, key))["external_id"] == answer["result"]["id"]
+    # The other side's name for it, from the look-up's answer or from that of the operation itself.
+    assert (await effect(post, key))["external_id"] == answer["result"]["id"]
     assert await provider.sent(key) == 1
     whats = [one["what"] for one in await provider.log() if one.get("key") == key]
     assert whats == (["sent", "looked"] if found else ["error", "looked", "sent"])

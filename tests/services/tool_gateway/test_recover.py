@@ -22,7 +22,7 @@ from uuid import UUID
 import pytest
 import pytest_asyncio
 from fencepost_domain.effect import effect_key
-from fencepost_domain.waits import decide_resume
+from fencepost_domain.waits import decide_pause, decide_resume
 from fencepost_store import claims
 from fencepost_store.claims import Claim
 from fencepost_store.record import record
@@ -90,9 +90,13 @@ async def machine(
 
 
 async def recovered(machine: Machine, lost_after: Any, *more: str) -> dict[str, Any]:
+    return await commanded(machine, "recover", "--lost-after", lost_after.isoformat(), *more)
+
+
+async def commanded(machine: Machine, *words: str) -> dict[str, Any]:
     """The command itself, as an operator gives it."""
     told = {**os.environ, "FENCEPOST_DATABASE_URL": machine.database.dsn()}
-    verb = ("recover", "--lost-after", lost_after.isoformat(), "--json", *more)
+    verb = (*words, "--json")
     asked = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "fencepost_cli.main", *verb, env=told, stdout=asyncio.subprocess.PIPE
     )
@@ -253,6 +257,34 @@ async def test_i05_who_held_a_run_before_the_restore_holds_nothing_after_it(mach
             )
         [again] = await lives.claim(owner=f"{slot}:anew", module="probe", versions=("g1",))
         assert again.run.id == other
+        assert await lives.violations() == []
+
+
+async def test_all_that_a_recovery_paused_goes_on_by_one_audited_word(machine: Machine) -> None:
+    """Of every user; what somebody paused before stays so, and the second word finds nothing left."""
+    async with machine.up() as served:
+        lives = served.lives
+        one, asleep = await lives.queued(module="probe"), await lives.queued(module="probe")
+        async with lives.api.transaction(TENANT) as tx:
+            locked = await lock_run(tx, asleep)
+            pause = decide_pause(locked.run, tx.ids.uuid7(), actor="user:ann", now=locked.now)
+            assert pause is not None
+            await record(tx, locked.run, pause)
+        since = await instant(lives)
+    report = await recovered(machine, since, "--reason", "fail-over")
+    assert (report["paused"], report["were_paused"]) == ([str(one)], [str(asleep)])
+    word = ("resume", "--all-recovered", "--reason", "the books were looked at")
+    assert (await commanded(machine, *word))["resumed"] == [str(one)]
+    assert (await commanded(machine, *word))["resumed"] == []
+    async with machine.up() as served:
+        lives = served.lives
+        assert (await lives.status(one), await lives.status(asleep)) == ("queued", "paused")
+        [event] = await lives.sql(
+            "SELECT actor FROM agent.run_events WHERE run_id = %s AND type = 'run.resumed'", one
+        )
+        told = await lives.sql("SELECT detail FROM agent.audit WHERE what = 'resume_recovered' ORDER BY 1")
+        assert event["actor"].startswith("operator:")
+        assert [row["detail"]["runs"] for row in told] == [0, 1]
         assert await lives.violations() == []
 
 

@@ -166,9 +166,8 @@ def _http(foreign: Foreign, declared: Declared, offer: Offer) -> HttpCall | None
             result=rules.result,
             external_id=rules.external_id,
         )
-    return declared.http.model_copy(
-        update={"credential": foreign.source.credential, "key_header": taken.key_header, "lookup": lookup}
-    )
+    said = {"key_header": taken.key_header, "external_id": taken.external_id, "lookup": lookup}
+    return declared.http.model_copy(update={"credential": foreign.source.credential, **said})
 
 
 def _keyed(asked: HttpCall, argument: str) -> str:

@@ -96,5 +96,7 @@ def from_faults(tool: ToolContract, contract: Contract) -> Iterator[tuple[str, s
         yield "/from/key_header", "this class repeats by the provider's key: name the header it goes into"
     if source.kind != "mcp" and taken.errors != "unknown":
         yield "/from/errors", "of HTTP the status says it: `rejected` lists those by which nothing was done"
+    if taken.external_id is not None and (source.kind == "mcp" or taken.task is not None):
+        yield "/from/external_id", "of an OpenAPI operation alone: `task.id` names a task, and MCP has none"
     if source.kind == "mcp" and (taken.task or taken.lookup or taken.key_header):
         yield "/from", "an MCP server has no keys, look-ups or tasks that we could rely on"

@@ -90,6 +90,7 @@ class TaskRules(Frozen):
 class From(Frozen):
     """Which operation or MCP tool a tool of the contract is. key_header: where the effect's key goes.
 
+    external_id: where an operation's answer has the other side's name for what was done.
     errors: what an MCP server's own error (`isError`) means. `unknown`: it may have acted before; `refused`:
     the author knows that it did nothing.
     """
@@ -98,6 +99,7 @@ class From(Frozen):
     operation: Operation | None = None
     tool: Operation | None = None
     key_header: Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] | None = None
+    external_id: Pointer | None = None
     lookup: LookUp | None = None
     task: TaskRules | None = None
     errors: Literal["unknown", "refused"] = "unknown"

@@ -18,10 +18,10 @@ from fencepost_domain.decision import Decision, NewEvent, NewOutbox
 from fencepost_domain.errors import Invalid
 from fencepost_domain.run import NO_LEASE, RESUMABLE, move
 from fencepost_domain.vocabulary import TERMINAL, EffectClass, EffectState, Ev, RunEvent, RunStatus
-from fencepost_domain.waits import decide_pause
+from fencepost_domain.waits import decide_pause, decide_resume
 
 from fencepost_store.record import record
-from fencepost_store.runs import Locked, lock_run
+from fencepost_store.runs import Locked, lock_run, open_wait
 from fencepost_store.transaction import Store, Tx
 
 UNKNOWN_TO_PERSON = frozenset({EffectClass.EXTERNAL_OPAQUE, EffectClass.ASYNC})
@@ -139,3 +139,30 @@ def _unknown(tx: Tx, row: Mapping[Any, Any]) -> NewEvent:
         "effect_key": row["effect_key"], "late": False,
     }  # fmt: skip
     return NewEvent(tx.ids.uuid7(), Ev.ACTION_UNKNOWN, told, "recover")
+
+
+async def resume_recovered(store: Store, *, actor: str, reason: str) -> list[UUID]:
+    """Let the runs go on that a recovery paused and nobody resumed since; those paused before stay paused.
+
+    Each is resumed as by its owner, with an event by this actor; one that ended meanwhile is left out.
+    """
+    async with store.transaction() as tx:
+        left = [row["id"] for row in await tx.rows("runs_left_by_recovery")]
+        await tx.execute("note_resumed", {"actor": actor, "reason": reason, "runs": len(left)})
+    resumed = []
+    for run_id in left:
+        if await store.run(None, partial(_resume, run_id=run_id, actor=actor)):
+            resumed.append(run_id)
+    return resumed
+
+
+async def _resume(tx: Tx, run_id: UUID, actor: str) -> bool:
+    locked = await lock_run(tx, run_id)
+    await tx.set_tenant(locked.run.tenant_id)
+    if locked.run.status is not RunStatus.PAUSED:
+        return False
+    still_open = await open_wait(tx, run_id)
+    decision = decide_resume(locked.run, tx.ids.uuid7(), actor=actor, still_open=still_open, now=locked.now)
+    if decision is not None:
+        await record(tx, locked.run, decision)
+    return decision is not None

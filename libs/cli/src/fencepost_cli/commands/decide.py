@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
@@ -12,6 +13,7 @@ from fencepost_runtime.system import SystemClock, SystemIds
 from fencepost_cli import render
 from fencepost_cli.approvals import interrupt_of
 from fencepost_cli.ask import answer_to, ask_person
+from fencepost_cli.commands.recover import resume_all
 from fencepost_cli.commands.runs import RunArgument, parse_arguments
 from fencepost_cli.console import Exit, Json, at_a_terminal, command, fail, print_json, say
 from fencepost_cli.ids import run_id
@@ -159,6 +161,19 @@ def pause(run: RunArgument, as_json: Json = False) -> None:
 
 
 @command
-def resume(run: RunArgument, as_json: Json = False) -> None:
+def resume(
+    run: Annotated[str | None, typer.Argument(metavar="RUN", help="An id, its ending, or @last.")] = None,
+    all_recovered: Annotated[
+        bool, typer.Option("--all-recovered", help="Every run that `fencepost recover` paused, of all users.")
+    ] = False,
+    reason: Annotated[str, typer.Option(help="With --all-recovered: why; it is kept.")] = "",
+    data_dir: Annotated[Path | None, typer.Option(help="With --all-recovered: of the embedded mode.")] = None,
+    as_json: Json = False,
+) -> None:
     """Let a paused run go on where it was."""
-    _verb(run, "resume", as_json)
+    if (run is None) == (not all_recovered):
+        raise fail("name a run, or say --all-recovered", Exit.USAGE)
+    if run is None:
+        resume_all(reason, data_dir, as_json=as_json)
+    else:
+        _verb(run, "resume", as_json)

@@ -42,6 +42,36 @@ def recover(
     (_say_plan if dry_run else _say_report)(found)
 
 
+def resume_all(reason: str, data_dir: Path | None, *, as_json: bool) -> None:
+    """Let every run go on that `recover` paused, whoever's it is; for the database's owner, audited."""
+    if not reason.strip():
+        raise fail("--reason: say why they may go on; it is kept", Exit.USAGE)
+    found = asyncio.run(_resumed(admin_dsn(data_dir or default_data_dir()), reason.strip()))
+    if as_json:
+        print_json({"resumed": found})
+        return
+    say(f"{len(found)} runs go on")
+    for run_id in found:
+        say(f"  {run_id}")
+
+
+async def _resumed(dsn: str, reason: str) -> list[str]:
+    from fencepost_domain.errors import Unavailable
+    from fencepost_runtime.system import SystemIds
+    from fencepost_store.engine import make_engine
+    from fencepost_store.recover import resume_recovered
+    from fencepost_store.transaction import Store
+
+    store = Store(make_engine(dsn, application="fencepost-recover"), SystemIds())
+    try:
+        done = await resume_recovered(store, actor=f"operator:{getpass.getuser()}", reason=reason)
+    except Unavailable as error:
+        raise fail(f"the database does not answer: {error}", Exit.UNREACHABLE) from None
+    finally:
+        await store.close()
+    return [str(run_id) for run_id in done]
+
+
 def _instant(given: str) -> datetime:
     try:
         instant = datetime.fromisoformat(given)
@@ -120,6 +150,6 @@ def _say_report(found: dict[str, Any]) -> None:
         f"{counts['to_look_up']} effects to be looked up, {counts['by_person']} before a person"
     )
     say("Start the services; `fencepost effects list --state needs_human` is your inbox.")
-    say("Then let the runs go on, one by one: fencepost resume RUN")
+    say("Then let the runs go on: fencepost resume --all-recovered --reason WHY, or fencepost resume RUN")
     for run_id in found["paused"]:
         say(f"  {run_id}")

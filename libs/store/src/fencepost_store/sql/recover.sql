@@ -56,3 +56,29 @@ SELECT effect_key, index, tool, attempts FROM moved ORDER BY index;
 -- Locks: the effects' rows.  Clock: database.
 -- Result: none; the row count.
 UPDATE agent.effects SET next_look_at = clock_timestamp() WHERE state = 'unknown' AND next_look_at > clock_timestamp();
+
+-- runs_left_by_recovery --
+-- Why: who paused a run decides who lets it go on: those that a recovery paused, and nobody resumed or paused since.
+-- Locks: none (each is judged again under its row's lock by the state machine).  Clock: none.
+-- Result: ids, oldest first.
+SELECT r.id
+  FROM agent.runs r
+ CROSS JOIN LATERAL (
+       SELECT max(e.seq) FILTER (WHERE e.type = 'run.repaired' AND convert_from(p.payload, 'UTF8')::jsonb @> '{"verb": "recover"}') AS recovered,
+              max(e.seq) FILTER (WHERE e.type = 'run.pause_asked') AS paused,
+              max(e.seq) FILTER (WHERE e.type = 'run.resumed') AS resumed
+         FROM agent.run_events e
+         LEFT JOIN agent.run_event_payloads p ON p.run_id = e.run_id AND p.seq = e.seq
+        WHERE e.run_id = r.id AND e.type IN ('run.repaired', 'run.pause_asked', 'run.resumed')) AS last
+ WHERE r.status = 'paused'
+   AND r.recovery_epoch IS NOT NULL
+   AND last.paused > last.recovered
+   AND last.recovered > coalesce(last.resumed, 0)
+ ORDER BY r.id;
+
+-- note_resumed --
+-- Why: an operator's word over many tenants' runs is kept beside the recovery's own.
+-- Locks: none.  Clock: the row's default.
+-- Result: none.
+INSERT INTO agent.audit (actor, what, detail)
+VALUES (:actor, 'resume_recovered', jsonb_build_object('reason', CAST(:reason AS text), 'runs', CAST(:runs AS integer)));
