@@ -322,7 +322,10 @@ async def test_evidence_at_the_command_line(caller: Caller, tmp_path: Any) -> No
     told = json.loads(checked.stdout)
     assert (checked.returncode, told["verdict"], told["signature"]) == (0, "verified", "verified")
     shown = caller.cli("replay", str(bundle), "--view", "conversation", "--json", env=nowhere)
-    assert json.loads(shown.stdout)["result"][0]["text"] == "明天上午九点提醒我交周报"
+    offline = json.loads(shown.stdout)["result"]
+    assert offline[0]["text"] == "明天上午九点提醒我交周报"
+    assert offline == caller.cli_json("replay", run["id"], "--view", "conversation")["result"]
+    assert "nothing of this yet" in caller.cli("replay", run["id"], "--at-seq", "1", "--view", "tools").stdout
     assert caller.cli_json("replay", run["id"], "--view", "usage")["result"]["calls"] == 1
 
     torn = tmp_path / "torn.jsonl"

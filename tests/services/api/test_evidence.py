@@ -95,6 +95,19 @@ async def test_a_long_run_is_exported_page_by_page(
     assert [line["seq"] for line in seen["result"]][-1] == seen["head_seq"]
 
 
+async def test_each_view_says_over_http_what_its_fold_says_of_the_whole_log(
+    served: Served, lives: Lives
+) -> None:
+    """What isn't fetched for a view is nothing that it tells."""
+    run_id = await finished(lives)
+    async with served.api.store.transaction(TENANT) as tx:
+        log = await event_log.log_of(tx, run_id, 1_000)
+    for view, fold in VIEWS.items():
+        shown = (await served.as_().get(f"/v1/runs/{run_id}/replay?view={view}")).json()["result"]
+        assert shown == json.loads(json_of({"result": fold(log)}))["result"], view
+    assert (shown := VIEWS["usage"](log))["actions"] == shown["decisions"] == 1
+
+
 async def test_the_summary_counted_in_the_database_is_the_fold_of_the_log(
     served: Served, lives: Lives
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from fencepost_contracts.evidence.anchors import Anchored, BadAnchors, read_anch
 from fencepost_contracts.evidence.bundle_check import BundleCheck, BundleReport, Fault, VerifySignature
 from fencepost_contracts.evidence.log import until
 from fencepost_contracts.evidence.upcast import NewerEvent
-from fencepost_contracts.evidence.views import VIEWS
+from fencepost_contracts.evidence.views import VIEWS, json_of
 from fencepost_runtime.keys import KeyFileError, load_key_ring
 from fencepost_runtime.signing import load_verifier
 
@@ -173,7 +174,7 @@ def fold_bundle(file: Path, view: str, at_seq: int | None) -> dict[str, Any]:
     report = check.report
     kept = [event for event in events if event.seq <= report.valid_events]
     head = report.valid_events
-    return {
+    found: dict[str, Any] = {
         "run_id": report.run_id,
         "view": view,
         "at_seq": head if at_seq is None else min(at_seq, head),
@@ -183,6 +184,8 @@ def fold_bundle(file: Path, view: str, at_seq: int | None) -> dict[str, Any]:
         "faults": [asdict(fault) for fault in report.faults],
         "result": VIEWS[view](until(kept, at_seq)),
     }
+    shown: dict[str, Any] = json.loads(json_of(found))  # instants and ids as the api writes them
+    return shown
 
 
 def keys_of(file: Path | None) -> Mapping[str, bytes] | None:

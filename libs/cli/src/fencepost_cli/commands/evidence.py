@@ -219,7 +219,12 @@ def _folded_lines(found: Any) -> Any:
     yield f"run        {found['run_id']}"
     note = ", degraded: not all of it can be read" if found["degraded"] else ""
     yield f"view       {found['view']} at seq {found['at_seq']} of {found['head_seq']}{note}"
-    yield from value_lines(found["result"])
+    yield from value_lines(found["result"]) if _says_something(found["result"]) else ("nothing of this yet",)
+
+
+def _says_something(result: Any) -> bool:
+    """Whether a view holds anything: `tools` of a run without calls are two empty lists."""
+    return bool(any(result.values()) if isinstance(result, dict) else result)
 
 
 def erase(

@@ -17,6 +17,7 @@ from fencepost_contracts.evidence.log import LogEvent
 
 View = Any
 ERASED: Final = {"erased": True}
+MACHINE: Final = "fencepost"  # who stands behind an event that names nobody: the runtime itself
 _COUNTED: Final = frozenset({str(Ev.MODEL_CALLED), str(Ev.OBSERVED_LATE)})
 
 
@@ -215,7 +216,8 @@ def audit(events: Iterable[LogEvent]) -> View:
             continue
         p = event.payload or ERASED
         told = {name: value for name, value in p.items() if name in _TOLD and value is not None}
-        lines.append({"seq": event.seq, "at": event.at, "what": event.type, "by": event.actor, **told})
+        by = event.actor or MACHINE
+        lines.append({"seq": event.seq, "at": event.at, "what": event.type, "by": by, **told})
     return lines
 
 
@@ -228,11 +230,11 @@ _TOLD: Final = frozenset((
 
 
 def usage(events: Iterable[LogEvent]) -> View:
-    """Calls and tokens, by model; late ones are billed too. Actions and people's decisions beside them."""
+    """Calls and tokens, by model; late ones are billed too. Actions done and decisions beside them."""
     models: dict[str, dict[str, int]] = {}
     actions = decisions = unknown = 0
     for event in events:
-        actions += event.type == Ev.ACTION_STARTED
+        actions += event.type == Ev.ACTION_COMMITTED
         decisions += event.type == Ev.INTERRUPT_RESOLVED
         if event.type not in _COUNTED:
             continue
@@ -273,4 +275,8 @@ READS: Final[Mapping[str, frozenset[str] | None]] = {
     ),
     "audit": None,
     "usage": _COUNTED,
+}
+# Types that a view only counts: their payloads are of no matter to it.
+COUNTS: Final[Mapping[str, frozenset[str]]] = {
+    "usage": frozenset({str(Ev.ACTION_COMMITTED), str(Ev.INTERRUPT_RESOLVED)}),
 }

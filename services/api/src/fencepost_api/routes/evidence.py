@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request
 from fencepost_contracts.evidence.bundle import MEDIA_TYPE, BundleWriter
 from fencepost_contracts.evidence.log import LogEvent
 from fencepost_contracts.evidence.upcast import NewerEvent
-from fencepost_contracts.evidence.views import READS, VIEWS, json_of
+from fencepost_contracts.evidence.views import READS, VIEWS, json_of, types_of
 from fencepost_contracts.http_views import ReplayView
 from fencepost_domain.errors import Conflict, Unavailable
 from fencepost_runtime.logging import get_logger
@@ -91,12 +91,12 @@ async def replay(run_id: str, request: Request, api: ApiDep, caller: CallerDep) 
 
 async def _folded(api: Api, caller: Caller, told: dict[str, Any]) -> Response:
     """In a thread, while the next page is fetched: a long log must not hold up everybody else's streams."""
-    reads = READS[told["view"]]
+    only, reads = types_of(told["view"]), READS[told["view"]]
     given: SimpleQueue[Page | None] = SimpleQueue()
     folding = asyncio.ensure_future(asyncio.to_thread(_fold, told, iter(given.get, None)))
     try:
         async with api.store.transaction(caller.tenant_id) as tx:
-            async for page in log_pages(tx, told["run_id"], told["at_seq"], only=reads, reads=reads):
+            async for page in log_pages(tx, told["run_id"], told["at_seq"], only=only, reads=reads):
                 given.put(page)
                 if folding.done():
                     break  # it can't read this log; what it raised comes below
