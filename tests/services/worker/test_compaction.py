@@ -17,6 +17,7 @@ from fencepost_worker.history import EARLIER
 from tests.faults.scenes import COMPACTING
 from tests.services.worker.bench import Bench
 from tests.services.worker.test_agentic import payloads
+from tests.services.worker.test_simulation import simulated
 from tests.support.scripted_roles import ScriptedRoles, text_of
 from tests.support.worker_process import worker_process
 from tests.support.worker_runs import TENANT
@@ -192,6 +193,18 @@ async def test_i30_an_erasure_voids_it(bench: Bench, whose: str) -> None:
     else:
         assert await compaction_events(bench, later) == THREE, "made anew"
         assert roles.asked["compactor"] == 2
+    assert await bench.violations() == []
+
+
+async def test_a_simulation_reads_what_its_origin_read_and_makes_none(bench: Bench) -> None:
+    roles = scripted(bench)
+    conversation = await lived(bench)
+    origin = await asked(bench, conversation)
+    asked_then = len(bench.model.requests)
+    async with bench.working(model_history_tokens=SHARE):
+        status, difference = await simulated(bench, origin)
+    assert status == "succeeded" and difference["same"], difference
+    assert len(bench.model.requests) == asked_then and roles.asked["compactor"] == 1
     assert await bench.violations() == []
 
 

@@ -71,6 +71,8 @@ def _branch_of(key: str) -> tuple[str, int]:
 
 def _step(event: LogEvent, p: Mapping[str, Any], prepared: Mapping[tuple[int, int], Any]) -> Step | None:
     match event.type:
+        case Ev.MODEL_CALLED if p.get("role") == "compactor":
+            return None  # it made what was read, and chose nothing; who is made from this run reads it too
         case Ev.MODEL_CALLED if p["state"] == CallState.SETTLED and not p["late"]:
             return chosen(p.get("reply"))
         case Ev.FACT_INHERITED:
