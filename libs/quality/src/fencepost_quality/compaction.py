@@ -163,9 +163,10 @@ def _tasks(made: Shortened, source: Source) -> Iterator[str]:
     unsure = [c for turn in source.turns for c in turn.calls if c.state not in _OVER]
     named = {call.tool for call in unsure}
     before = source.earlier.open_tasks if source.earlier else ()
+    known = _said([*pool, *before])
     for task in made.open_tasks:
         tools = set(_TOOL.findall(task))
-        if not (tools and tools <= named) and not _supported(task, [*pool, *before]):
+        if not (tools and tools <= named) and not _supported(task, known):
             yield f"task_not_in_source: {task[:80]}"
     for task in source.open_tasks:
         if not _covered(task, made.open_tasks):
@@ -181,8 +182,8 @@ def _tasks(made: Shortened, source: Source) -> Iterator[str]:
 def _done(made: Shortened, source: Source) -> Iterator[str]:
     """Done is what a call did, by its name, or what somebody said in these words."""
     completed = {c.tool for turn in source.turns for c in turn.calls if c.state == "completed"}
-    before = source.earlier.done if source.earlier else ()
-    said = [turn.text for turn in source.turns]
+    before = _said(source.earlier.done if source.earlier else ())
+    said = _said(turn.text for turn in source.turns)
     for item in made.done:
         tools = set(_TOOL.findall(item))
         is_made = bool(tools) and tools <= completed
@@ -197,23 +198,41 @@ _OVER: Final = frozenset(
 )
 
 
-def _supported(item: str, pool: Iterable[str]) -> bool:
-    """The item's words stand in one text of the pool."""
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A text as it is compared: letters and digits alone, and every three of them that stand together."""
+
+    bare: str
+    threes: frozenset[str]
+
+
+def _said(texts: Iterable[str]) -> list[_Said]:
+    return [_Said(bare, _threes(bare)) for bare in map(_bare, texts)]
+
+
+def _threes(bare: str) -> frozenset[str]:
+    return frozenset(bare[place : place + 3] for place in range(max(len(bare) - 2, 1)))
+
+
+def _supported(item: str, pool: Iterable[_Said]) -> bool:
+    """The item's words stand in one text of the pool. What shares too few signs is not compared at length."""
     short = _bare(item)
     if not short:
         return False
+    mine = _threes(short)
     for text in pool:
-        whole = _bare(text)
-        if short in whole:
+        if short in text.bare:
             return True
-        is_comparable = SHORTEST_LIKENESS <= len(short) <= len(whole)
-        if is_comparable and fuzz.partial_ratio(short, whole) >= LIKE:
+        is_comparable = SHORTEST_LIKENESS <= len(short) <= len(text.bare)
+        is_near = is_comparable and len(mine & text.threes) * 2 >= len(mine)
+        if is_near and fuzz.partial_ratio(short, text.bare, score_cutoff=LIKE) >= LIKE:
             return True
     return False
 
 
 def _covered(task: str, items: Sequence[str]) -> bool:
-    return any(_supported(task, [item]) or _supported(item, [task]) for item in items)
+    wanted = _said([task])
+    return any(_supported(task, _said([item])) or _supported(item, wanted) for item in items)
 
 
 def _bare(text: str) -> str:

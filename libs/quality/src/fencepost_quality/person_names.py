@@ -34,7 +34,9 @@ _NO_NAMES: Final = frozenset(
         "周六周日马上程序程度许可许多于是成都田地黄色何时何地谢谢段落顾客顾问雷达汤料",
     )
 )
-_ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|https?://[^\s<>\"'，。）)]+")
+_ADDRESS: Final = re.compile(
+    r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,6}|https?://[^\s<>\"'，。）)]{1,300}"
+)
 _QUOTED: Final = re.compile(r"《([^《》\n]{1,60})》|「([^「」\n]{1,60})」|“([^“”\n]{1,60})”")
 _WORD: Final = re.compile(r"(?<!\w)[A-Z][A-Za-z0-9'’-]*")
 _STARTS: Final = frozenset('.!?:;。！？：；\n[](){}"“”*•>-')

@@ -17,8 +17,9 @@ from fencepost_quality.person_names import names_in
 
 _DIGITS: Final = {c: n for n, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
 _TENS: Final = {"十": 10, "百": 100, "千": 1000}
-_ZH: Final = "[零〇一二两三四五六七八九十百千万亿]+"
-_NUMBER: Final = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
+# Every repetition has an end: these run over whatever people and documents wrote, in time that grows with it.
+_ZH: Final = "[零〇一二两三四五六七八九十百千万亿]{1,14}"
+_NUMBER: Final = r"\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,9})?|\d{1,18}(?:\.\d{1,9})?"
 _ANY: Final = rf"(?:{_NUMBER}|{_ZH})"
 _BIG: Final = {"万": 10_000, "亿": 100_000_000, "千": 1_000, "百": 100, "k": 1_000, "m": 1_000_000}
 _CURRENCIES: Final = {
@@ -31,8 +32,8 @@ _CURRENCIES: Final = {
 }
 _UNIT: Final = "|".join(_CURRENCIES.values())
 _AMOUNT: Final = re.compile(
-    rf"(?:(?P<sign>{_UNIT})\s*(?P<a>{_ANY})(?P<abig>[万亿千百km](?![a-z]))?(?P<amore>\d)?)"
-    rf"|(?:(?P<b>{_ANY})(?P<bbig>[万亿千百km](?![a-z]))?(?P<bmore>\d(?!\d))?\s*(?P<unit>{_UNIT})(?![a-z])"
+    rf"(?:(?P<sign>{_UNIT})\s{{0,3}}(?P<a>{_ANY})(?P<abig>[万亿千百km](?![a-z]))?(?P<amore>\d)?)"
+    rf"|(?:(?P<b>{_ANY})(?P<bbig>[万亿千百km](?![a-z]))?(?P<bmore>\d(?!\d))?\s{{0,3}}(?P<unit>{_UNIT})(?![a-z])"
     r"(?P<cents>\d(?!\d)|[一二三四五六七八九](?![十百千万点月日]))?)"
 )
 _MONTHS: Final = (
@@ -40,28 +41,29 @@ _MONTHS: Final = (
     "|jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec"
 )
 _DATE: Final = re.compile(
-    rf"(?P<y>\d{{4}})\s*[-/.年]\s*(?P<m>\d{{1,2}}|{_ZH})\s*[-/.月]\s*(?P<d>\d{{1,2}}|{_ZH})\s*[日号]?"
+    rf"(?P<y>\d{{4}})\s{{0,3}}[-/.年]\s{{0,3}}(?P<m>\d{{1,2}}|{_ZH})\s{{0,3}}[-/.月]\s{{0,3}}(?P<d>\d{{1,2}}|{_ZH})\s{{0,3}}[日号]?"
     rf"|(?P<m2>\d{{1,2}}|{_ZH})月(?P<d2>\d{{1,2}}|{_ZH})[日号]?"
-    rf"|\b(?P<m3>{_MONTHS})\b\.?\s+(?P<d3>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s+(?P<y3>\d{{4}}))?"
-    rf"|\b(?P<d4>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<m4>{_MONTHS})\b\.?(?:,?\s+(?P<y4>\d{{4}}))?"
+    rf"|\b(?P<m3>{_MONTHS})\b\.?\s{{1,3}}(?P<d3>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s{{1,3}}(?P<y3>\d{{4}}))?"
+    rf"|\b(?P<d4>\d{{1,2}})(?:st|nd|rd|th)?\s{{1,3}}(?:of\s{{1,3}})?(?P<m4>{_MONTHS})\b\.?(?:,?\s{{1,3}}(?P<y4>\d{{4}}))?"
     rf"|(?:(?P<y5>\d{{4}})年)?(?P<m5>\d{{1,2}}|{_ZH})月(?:份|(?![\d一二三四五六七八九十]))"
 )
 _AM: Final = "凌晨|清晨|早上|早晨|上午|明早|今早|早"
 _PM: Final = "下午|傍晚|晚上|今晚|明晚|晚"
 _CLOCK: Final = re.compile(
-    rf"(?P<half>{_AM}|{_PM}|中午)?\s*(?P<iso>\bt)?(?:(?P<h>\d{{1,2}}):(?P<min>\d{{2}})(?::\d{{2}}(?:\.\d+)?)?"
-    r"(?:\s*(?P<ampm>[ap])\.?m\b\.?)?(?:[+-]\d{2}:?\d{2}\b|z\b)?"
+    rf"(?P<half>{_AM}|{_PM}|中午)?\s{{0,3}}(?P<iso>\bt)?"
+    rf"(?:(?P<h>\d{{1,2}}):(?P<min>\d{{2}})(?::\d{{2}}(?:\.\d{{1,9}})?)?"
+    r"(?:\s{0,3}(?P<ampm>[ap])\.?m\b\.?)?(?:[+-]\d{2}:?\d{2}\b|z\b)?"
     rf"|(?P<h2>\d{{1,2}}|{_ZH})点(?:(?P<q>半|一刻|三刻)|(?P<m2>\d{{1,2}}|{_ZH})分?)?"
-    r"|(?P<h3>\d{1,2})\s*(?P<ampm3>[ap])\.?m\b\.?)"
+    r"|(?P<h3>\d{1,2})\s{0,3}(?P<ampm3>[ap])\.?m\b\.?)"
 )
 RELATIVE: Final = re.compile(
     "今天|今晚|今早|明天|明早|明晚|明儿|后天|昨天|昨晚|前天|本周|这周|下下周|下周|上周|本月|这个月|下个月|上个月|月底|年底"
     "|今年|明年|去年|(?:周|星期|礼拜)[一二三四五六日天]"
-    r"|\b(?:today|tonight|tomorrow|yesterday|(?:next|last|this)\s+(?:week|weekend|month|year|quarter)"
+    r"|\b(?:today|tonight|tomorrow|yesterday|(?:next|last|this)\s{1,3}(?:week|weekend|month|year|quarter)"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days?)\b"
 )
 _BARE: Final = re.compile(
-    rf"(?<![A-Za-z0-9_.])({_NUMBER})(?:(?P<big>[万亿])(?P<more>\d)?)?(?P<percent>\s*%)?"
+    rf"(?<![A-Za-z0-9_.])({_NUMBER})(?:(?P<big>[万亿])(?P<more>\d)?)?(?P<percent>\s{{0,3}}%)?"
 )
 
 

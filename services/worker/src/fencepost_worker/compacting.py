@@ -9,6 +9,7 @@ without budget nothing is committed, and the oldest turns are left out as if the
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -227,7 +228,7 @@ async def _asked(ports: Compacts, past: Past, job: Job) -> tuple[Shortened, tupl
     made = _read(answer)
     if made is None or check_calls(answer.calls, given.tools):
         return Shortened(""), ("no_answer: not one valid call of compact",)
-    faults = faults_of(made, job.source)
+    faults = await asyncio.to_thread(faults_of, made, job.source)  # seconds, for a long source
     if tokens_of(made.text) > min(job.share // KEPT, _cost_of(past, job.turns) + past.summary_tokens):
         faults = (*faults, "too_long: it takes more than its part of the share")
     return made, faults[:40]
