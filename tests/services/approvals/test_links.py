@@ -11,6 +11,7 @@ from uuid import UUID
 
 import httpx
 import pytest
+from fencepost_api import links
 from fencepost_runtime import failpoints
 
 from tests.support.approvals import APPROVE, NOTE, PAY, Stage
@@ -172,6 +173,27 @@ async def test_a_link_past_its_time_is_gone(stage: Stage) -> None:
     late = await decided(browser(stage), at, "approve")
     assert late.status_code == 410 and row["expires_at"]
     assert await spent(stage) == 0
+
+
+async def test_a_link_ends_by_its_own_time_on_the_databases_clock_and_its_question_stays(
+    stage: Stage,
+) -> None:
+    """Made as it would be a moment after its end: its hash fits, this host's clock isn't asked."""
+    held, _, interrupt = await stage.asked()
+    at = await path(stage, interrupt, expires_in_seconds=60)
+    [row] = await stage.lives.sql(
+        "SELECT n, approver, tenant_id, clock_timestamp() - interval '1 ms' AS past FROM agent.approval_links"
+    )
+    token = links.read_token(at.rpartition("/")[2])
+    known = links.hash_of(token, row["tenant_id"], interrupt, row["n"], row["approver"], row["past"])
+    update = "UPDATE agent.approval_links SET expires_at = %s, token_hash = %s WHERE interrupt_id = %s"
+    await stage.lives.sql(update, row["past"], known, interrupt)
+    shown, late = await browser(stage).get(at), await decided(browser(stage), at, "approve")
+    assert (shown.status_code, late.status_code, await spent(stage)) == (410, 410, 0)
+    assert await stage.lives.status(held.run.id) == "waiting"
+    again = await decided(browser(stage), await path(stage, interrupt), "approve")
+    assert again.status_code == 200, "a newer link of the same question decides"
+    assert await stage.lives.violations() == []
 
 
 async def test_who_may_make_a_link_for_whom(stage: Stage) -> None:
