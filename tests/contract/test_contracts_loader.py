@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from fencepost_contracts.http_tools import HttpCall, HttpLookup, http_faults
 from fencepost_contracts.loader import (
     ContractRefused,
     catalog_text,
@@ -227,3 +228,17 @@ def test_what_undoes_a_tool_is_another_tool_with_all_it_needs(
     with pytest.raises(ContractRefused, match="compensate") as refused:
         parse_contract(text.encode(), "contract.yaml", "probe")
     assert why in str(refused.value)
+
+
+def test_a_look_up_asks_by_a_key_that_the_call_sends() -> None:
+    """Else it finds nothing, ever, and each repeat is one more in the world."""
+    lookup = HttpLookup(url="https://x.example/by/{effect_key}")
+    plain = HttpCall(url="https://x.example/", lookup=lookup)
+    [(place, why)] = http_faults(plain, {"a"}, keyed=False)
+    assert place == "/key_header" and "doesn't send" in why
+    for sends in (
+        {"key_header": "Idempotency-Key"},
+        {"body": {"key": "{effect_key}"}},
+        {"url": "https://x.example/{effect_key}"},
+    ):
+        assert list(http_faults(plain.model_copy(update=sends), {"a"}, keyed=False)) == []

@@ -172,6 +172,17 @@ def refused(tmp_path: Path, *change: str) -> str:
     return str(error.value)
 
 
+SENT = """key_header: Idempotency-Key}
+    risk: medium
+    effect_class: external_idempotent
+    key_memory_seconds: 86400
+"""
+UNSENT = """lookup: {operation: findTickets, key_argument: reference}}
+    risk: medium
+    effect_class: external_queryable
+"""
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [
@@ -188,6 +199,7 @@ def refused(tmp_path: Path, *change: str) -> str:
         (("effect_class: external_idempotent", "effect_class: external_queryable"), "lookup"),
         (("    risk: low", "    risk: low\n    input_schema: {type: object}"), "brings the schemas"),
         (("secret: tickets_token", "secret: ../../etc/passwd"), "credential.secret"),
+        ((SENT, UNSENT), "asks by a key that isn't sent"),
         (
             ("  - name: tickets\n", "  - name: tickets\n    mcp: {command: [x]}\n"),
             "either `openapi` or `mcp`",

@@ -85,11 +85,12 @@ def http_faults(call: HttpCall, arguments: set[str], *, keyed: bool) -> Iterator
     for header in call.headers:
         if header.lower() in ("authorization", "cookie", "proxy-authorization"):
             yield "/headers" + pointer(header), "a credential is named under `credential`, never written here"
-    if keyed and call.key_header is None and EFFECT_KEY not in {*_names(call.body), *_names(call.url)}:
-        yield (
-            "/key_header",
-            f"this class repeats by the provider's key: name its header, or send {{{EFFECT_KEY}}}",
-        )
+    if call.key_header is None and EFFECT_KEY not in {*_names(call.body), *_names(call.url)}:
+        way_out = f"name its header, or send {{{EFFECT_KEY}}}"
+        if keyed:
+            yield "/key_header", f"this class repeats by the provider's key: {way_out}"
+        elif call.lookup is not None:  # it would never be found, and each repeat would be one more
+            yield "/key_header", f"the look-up asks by a key that the call doesn't send: {way_out}"
 
 
 def _url_faults(url: str, arguments: set[str]) -> Iterator[str]:

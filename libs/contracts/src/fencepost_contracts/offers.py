@@ -94,6 +94,8 @@ def from_faults(tool: ToolContract, contract: Contract) -> Iterator[tuple[str, s
         yield "/http", "the source says how its tools are called"
     if tool.effect_class is EffectClass.EXTERNAL_IDEMPOTENT and taken.key_header is None:
         yield "/from/key_header", "this class repeats by the provider's key: name the header it goes into"
+    elif taken.lookup is not None and taken.key_header is None:
+        yield "/from/key_header", "the look-up asks by a key that isn't sent: name the header it goes into"
     if source.kind != "mcp" and taken.errors != "unknown":
         yield "/from/errors", "of HTTP the status says it: `rejected` lists those by which nothing was done"
     if taken.external_id is not None and (source.kind == "mcp" or taken.task is not None):

@@ -64,7 +64,8 @@ def fill_url(template: str, values: Mapping[str, Any]) -> str:
             raise ToolRefused(
                 "it is part of an address: neither empty nor dots", pointer=canonical.pointer(name)
             )
-        return quote(text, safe="")
+        # A colon may stand in a path as it is. Encoded, a provider that forgets to decode finds no key.
+        return quote(text, safe=":" if name == EFFECT_KEY else "")
 
     return PLACEHOLDER.sub(lambda found: one(found[1]), template)
 
