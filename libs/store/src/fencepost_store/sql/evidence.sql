@@ -48,10 +48,10 @@ SELECT array_agg(x.seq) AS seqs, array_agg(x.type) AS types, array_agg(x.schema_
 -- replay_counts --
 -- Why: the summary of a long log is counted where it lies: no event leaves the database for it.
 -- Locks: none.  Clock: none.
--- Result: a row a type, in the order of its first event: how many, how many without a payload, and the first and last seq.
-SELECT e.type, count(*) AS events, count(*) FILTER (WHERE p.seq IS NULL) AS erased, min(e.seq) AS first_seq, max(e.seq) AS last_seq
+-- Result: a row a type, in the order of its first event: how many, the first and last seq; payloads: of all types together.
+SELECT e.type, count(*) AS events, min(e.seq) AS first_seq, max(e.seq) AS last_seq,
+       (SELECT count(*) FROM agent.run_event_payloads p WHERE p.run_id = :run_id AND p.seq <= :upto) AS payloads
   FROM agent.run_events e
-  LEFT JOIN agent.run_event_payloads p ON p.run_id = :run_id AND p.seq = e.seq AND p.seq <= :upto
  WHERE e.run_id = :run_id
    AND e.seq <= :upto
  GROUP BY e.type
