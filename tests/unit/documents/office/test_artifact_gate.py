@@ -324,3 +324,35 @@ def test_every_code_of_the_table_has_a_bad_example() -> None:
 def test_a_file_without_a_word_is_empty() -> None:
     seen = deck()[2].model_copy(update={"characters": 0})
     assert "artifact_empty" in judge(made(), facts(file=seen)).codes
+
+
+def test_a_table_with_the_columns_of_a_wide_ones_part_is_no_difference() -> None:
+    """A wide table is cut into groups of columns; a second table may have just those of one group."""
+    columns = ["部门", *(f"指标{number}" for number in range(1, 15))]
+    rows = [{"cells": [name, *("7" * 14)]} for name in ("销售", "研发")]
+    wide = {"title": "全部", "kind": "table", "table": {"columns": columns, "rows": rows}}
+    outline = {"title": "月度指标", "language": "zh", "slides": [wide]}
+    _, _, seen = _made_of(outline)
+    part = list(seen.tables[1].columns)
+    outline["slides"] = [wide, {**wide, "table": {"columns": part, "rows": [{"cells": ["8"] * len(part)}]}}]
+    subject, contract_, seen = _made_of(outline)
+    assert len(seen.tables) == 2, "one of them holds both"
+    known = ArtifactFacts(contract=contract_, kind="pptx", outline=outline, file=seen)
+    assert judge(subject, known).codes == ()
+    other = {
+        **outline,
+        "slides": [wide, {**wide, "table": {"columns": part, "rows": [{"cells": ["9"] * len(part)}]}}],
+    }
+    changed = ArtifactFacts(contract=contract_, kind="pptx", outline=other, file=seen)
+    assert "content_differs" in judge(subject, changed).codes
+
+
+def _made_of(outline: dict[str, Any]) -> tuple[dict[str, Any], TaskContract, Inspection]:
+    data, report = write_presentation(Outline.model_validate(outline), AT)
+    seen = looked(data)
+    subject = {"artifact_id": "a", "name": NAME, "sha256": seen.sha256}
+    return (
+        {**subject, "quality_report": report.model_dump(mode="json")},
+        TaskContract(file_kinds=("pptx",)),
+        seen,
+    )

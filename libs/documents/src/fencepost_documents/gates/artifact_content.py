@@ -9,7 +9,8 @@ from fencepost_domain.gates import Violation
 from fencepost_domain.task_contract import TaskContract
 
 from fencepost_documents.ir import Record
-from fencepost_documents.office.inspection import Inspection, SeenTable, expected_tables
+from fencepost_documents.office.clean import clean_line
+from fencepost_documents.office.inspection import Inspection, SeenTable, digest_of, expected_tables
 from fencepost_documents.office.outline import AnyOutline, charts_of, tables_of
 
 from .facts import Places, SourceFacts
@@ -62,7 +63,7 @@ def _same(outline: AnyOutline, file: Inspection) -> Iterator[Violation]:
     for want in expected_tables(outline):
         parts = [have for have in file.tables if set(have.columns) & set(want.columns)]
         for at, column in enumerate(want.columns):
-            if not any(_holds(have, want, column, at) for have in parts):
+            if not any(_holds(have, want, column, at) or _joins(have, outline, column) for have in parts):
                 said = f"column {column!r} of {want.rows} rows isn't in the file as it was asked for"
                 yield Violation("content_differs", "", said, "make the file anew from the arguments")
 
@@ -71,6 +72,19 @@ def _holds(have: SeenTable, want: SeenTable, column: str, at: int) -> bool:
     if column not in have.columns or have.rows != want.rows:
         return False
     return have.digests[have.columns.index(column)] == want.digests[at]
+
+
+def _joins(have: SeenTable, outline: AnyOutline, column: str) -> bool:
+    """Several tables under one header in the file: a part of a wide one, one that has just these columns."""
+    if column not in have.columns:
+        return False
+    tables = [(table, [clean_line(name) for name in table.columns]) for table in tables_of(outline)]
+    parts = [(table, names) for table, names in tables if set(names) >= set(have.columns)]
+    if len(parts) < 2 or have.rows != sum(len(table.rows) for table, _ in parts):
+        return False
+    at = [names.index(column) for _, names in parts]
+    cells = (row.cells[place] for place, (table, _) in zip(at, parts, strict=True) for row in table.rows)
+    return have.digests[have.columns.index(column)] == digest_of(cells)
 
 
 def judge_coverage(
