@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 from fencepost_contracts.http_budgets import BudgetView
 from fencepost_contracts.http_views import Page
-from fencepost_domain.budget import Estimate
+from fencepost_domain.budget import DEADLINE, Estimate
 
 from tests.store.test_budgets import a_call, settle, start
 from tests.support.api import Served, a_key, saying
@@ -116,20 +116,27 @@ async def test_a_total_budget_doesnt_say_when_to_come_again(served: Served, live
 
 async def test_a_budget_of_seconds_is_the_longest_deadline(served: Served, lives: Lives) -> None:
     chief, ann = served.as_("chief", "admin"), served.as_(USER, "user")
-    await chief.patch("/v1/settings?scope=tenant", json={"budgets": {"seconds": 600}})
 
-    async def deadline_of(**more: object) -> float:
-        made = (await ann.post("/v1/runs", json=saying(**more), headers=a_key())).json()
+    async def deadline_of(path: str = "/v1/runs", **more: object) -> float:
+        body = saying(**more) if path == "/v1/runs" else {}
+        answer = await ann.post(path, json=body, headers=a_key())
+        assert answer.status_code == 201, answer.text
+        made = answer.json()
         (row,) = await lives.sql(
             "SELECT extract(epoch FROM deadline_at - created_at) AS s FROM agent.runs WHERE id = %s",
             made["id"],
         )
         return float(row["s"])
 
+    assert await deadline_of() == DEADLINE.total_seconds(), "nothing runs for ever"
+    await chief.patch("/v1/settings?scope=tenant", json={"budgets": {"seconds": 600}})
     assert await deadline_of() == 600
     assert await deadline_of(deadline_seconds=60) == 60
     assert await deadline_of(deadline_seconds=6000) == 600
     assert await deadline_of(budget={"seconds": 30}) == 30
+    stopped = (await ann.post("/v1/runs", json=saying(budget={"seconds": 30}), headers=a_key())).json()["id"]
+    assert (await ann.post(f"/v1/runs/{stopped}/cancel", json={}, headers=a_key())).is_success
+    assert await deadline_of(f"/v1/runs/{stopped}/retry") == 30, "the lineage's own, anew"
 
 
 async def test_a_retry_is_refused_like_a_new_run(served: Served, lives: Lives) -> None:

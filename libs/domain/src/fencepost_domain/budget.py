@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Final
@@ -25,6 +25,14 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "recoveries": 120,
 }
 """Limits of a run that nobody set others for (design 04). cost: in the price table's currency."""
+DEADLINE: Final = timedelta(days=1)
+"""Of a run that nobody gave one. Long, since time in a queue counts; but nothing runs for ever."""
+
+
+def deadline_of(*seconds: int | None) -> timedelta:
+    """The nearest deadline of those given, in seconds of work; DEADLINE where none is."""
+    given = [one for one in seconds if one is not None]
+    return timedelta(seconds=min(given)) if given else DEADLINE
 
 
 class Kind(StrEnum):

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
 from fencepost_contracts.http import RunInput, RunRequest
+from fencepost_domain.budget import deadline_of
 from fencepost_domain.errors import Conflict, Invalid
 from fencepost_runtime.failpoints import ahit
 from fencepost_store import settings_store, views
@@ -119,18 +120,12 @@ async def _new_run(
         request_hash=digest,
         metadata=request.metadata,
         budget=budget,
-        deadline=_deadline(request.deadline_seconds, budget.get("seconds")),
+        deadline=deadline_of(request.deadline_seconds, budget.get("seconds")),
         traceparent=traceparent,
         must_be_free=request.on_busy == "reject",
         continues=request.continues,
         root_run_id=before.root_run_id,
     )
-
-
-def _deadline(*seconds: int | None) -> timedelta | None:
-    """The nearest of those given."""
-    given = [one for one in seconds if one is not None]
-    return timedelta(seconds=min(given)) if given else None
 
 
 async def _known_modules(api: Api, tx: Tx) -> frozenset[str]:

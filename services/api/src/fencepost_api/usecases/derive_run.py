@@ -13,6 +13,7 @@ from uuid import UUID
 
 from fencepost_contracts.evidence.frozen import FORK_TYPES, fork_points
 from fencepost_contracts.http_evidence import ForkRequest, SimulationsRequest, Substitutes
+from fencepost_domain.budget import deadline_of
 from fencepost_domain.errors import Conflict, Invalid
 from fencepost_domain.vocabulary import RunMode
 from fencepost_runtime.failpoints import ahit
@@ -246,6 +247,7 @@ def _new(
         request_hash=digest,
         metadata=source["metadata"],
         budget=source["budget"],
+        deadline=deadline_of((source["budget"] or {}).get("seconds")),
         mode=RunMode.SIMULATION if simulated else RunMode.LIVE,
         root_run_id=None if simulated else source["root_run_id"],
         origin=origin,
