@@ -114,3 +114,11 @@ def test_an_answer_is_the_same_each_time(notice: SourceDocument) -> None:
 
 def test_a_question_of_nothing_but_asking_words_finds_nothing(notice: SourceDocument) -> None:
     assert not answer("？？？", [notice], language="zh").found
+
+
+@pytest.mark.parametrize("question", ["活动7在哪里？", "活动 7 在哪里？"])
+def test_a_number_belongs_to_the_word_it_stands_by(question: str) -> None:
+    rows = "".join(f"活动{n},2026年3月{n + 1}日,{n}号楼\n" for n in range(1, 20))
+    listed = read_document(f"名称,时间,地点\n{rows}".encode(), "a.csv", artifact_id="a1")
+    found = answer(question, [listed], language="zh")
+    assert [one.value for one in found.evidence] == ["7号楼"]

@@ -23,6 +23,9 @@ ENOUGH: Final = 0.34  # of the question's weight that a passage must hold to be 
 NEAR: Final = 0.6  # of the best passage's score
 _LATIN: Final = re.compile(r"[a-z0-9]+(?:[.'’@_-][a-z0-9]+)*")
 _HAN: Final = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]+")
+# A number and the character it touches: 活动7 isn't the row of 3月7日.
+_TOUCHING: Final = re.compile(r"(?=([\u3400-\u9fff]\d+(?!\d)))|(?=((?<!\d)\d+[\u3400-\u9fff]))")
+_SPACED: Final = re.compile(r"(?<=[\u3400-\u9fff]) (?=\d)|(?<=\d) (?=[\u3400-\u9fff])")
 # Words that ask and say nothing of what about.
 _ASKING: Final = re.compile(
     r"请问|怎样|告诉我|帮我|查一下|看一下|看看|有没有|是不是|什么时候|在什么地方|在哪里|在哪儿|哪里|哪儿|哪些|哪个|哪天|几点|多少钱|多少|什么|怎么样|怎么|"
@@ -77,6 +80,9 @@ def answer(
     passages = [(document, index) for document in documents for index in range(len(document.units))]
     asked = _asked(question)
     words = [_terms(_said(document, index, asked)) for document, index in passages]
+    standing = set[str]().union(*words)
+    for each in [term for term in terms if _TOUCHING.match(term) and term not in standing]:
+        del terms[each]  # written apart there: its number and its words still count
     weights = _weights(terms, words)
     whole = sum(weights.values())
     if not whole:
@@ -107,6 +113,7 @@ def _terms(text: str) -> Counter[str]:
     terms: Counter[str] = Counter()
     for run in _HAN.findall(plain):
         terms.update(run[i : i + 2] for i in range(len(run) - 1)) if len(run) > 1 else terms.update([run])
+    terms.update(one for pair in _TOUCHING.findall(_SPACED.sub("", plain)) for one in pair if one)
     for word in _LATIN.findall(plain):
         if word not in _STOP:
             plural = len(word) > 3 and word.endswith("s") and not word.endswith("ss")
