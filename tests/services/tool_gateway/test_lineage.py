@@ -27,6 +27,16 @@ async def test_what_the_lineage_did_is_shown_and_asked_for(served: Served) -> No
     assert await served.lives.violations() == []
 
 
+async def test_what_only_reads_is_read_again_and_asks_nobody(served: Served) -> None:
+    first = await served.bound()
+    asked = await served.prepared(first, "life.summarize_ledger", {})
+    assert (await served.commit(first, asked)).json()["state"] == "completed"
+    second = await served.bound()
+    await descends(served, second, first)
+    again = await served.prepared(second, "life.summarize_ledger", {})
+    assert not again["approval"] and again["preview"]["earlier"] == []
+
+
 async def test_what_was_done_since_the_preview_is_asked_anew(served: Served) -> None:
     first, action = await served.ready(ADD, ENTRY)
     second, again = await served.ready(ADD, ENTRY)

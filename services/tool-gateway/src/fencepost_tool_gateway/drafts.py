@@ -39,7 +39,7 @@ async def new_action(gateway: Gateway, tx: Tx, run: Run, around: Surroundings, o
     if call.edited_by is not None:
         approval, approved = await _edited(tx, run, around, policy, one, call.edited_by)
         editor = approval.resolved_by
-    earlier = await done_before(tx, run, around, tool=tool.name, arguments_hash=one.accepted.hash)
+    earlier = await done_before(tx, run, around, tool, one.accepted.hash)
     asks = tool.approval or bool(earlier)
     grant = await take_grant(tx, run, around, policy, one) if call.edited_by is None and not earlier else None
     preview = await shown_undoing(tx, run, around, call.index, _values(plan.preview))

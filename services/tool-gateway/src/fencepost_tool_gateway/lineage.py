@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from fencepost_contracts.compensation import Earlier
+from fencepost_contracts.tools import Tool
 from fencepost_domain.action import Action
 from fencepost_domain.errors import Conflict
 from fencepost_domain.run import Run
@@ -21,13 +22,16 @@ _SAID: Final = {
 
 
 async def done_before(
-    tx: Tx, run: Run, around: Surroundings, *, tool: str, arguments_hash: str
+    tx: Tx, run: Run, around: Surroundings, tool: Tool, arguments_hash: str
 ) -> tuple[Earlier, ...]:
-    """Completed in another run of the lineage with the same arguments; what its approval has to show."""
-    if around.root_run_id == run.id:
+    """Completed in another run of the lineage with the same arguments; what its approval has to show.
+
+    What only reads is read again and asks nobody.
+    """
+    if around.root_run_id == run.id or tool.effect_class is EffectClass.NONE:
         return ()
     found = await earlier_in_lineage(
-        tx, root_run_id=around.root_run_id, run_id=run.id, tool=tool, arguments_hash=arguments_hash
+        tx, root_run_id=around.root_run_id, run_id=run.id, tool=tool.name, arguments_hash=arguments_hash
     )
     return tuple(
         Earlier(effect_key=one.key, run_id=one.run_id, at=one.at)
