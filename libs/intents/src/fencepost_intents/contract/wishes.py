@@ -15,7 +15,7 @@ from fencepost_intents.result import SlotValue
 
 _ALL: Final = lazy(
     r"全部(?!门|队|落|长)|所有(?!权|制|者)|每一?[项条行笔份款章](?!不|最多|至多|限|一[个条位项份])|每一(?:个|页|张|家|位|名)(?!月|人|星期|季度|小时|礼拜|周|工作日)|每个(?!月|人|星期|季度|小时|礼拜|周|工作日|部分|页面)(?=[\u4e00-\u9fff])|逐[项条行个一页]|(?<!不)完整(?!性|句|路径|姓名|地址|的(?:一天|句子|姓名|地址))|全量|一[个条项]都?不[能许要]?[漏落少]|(?:不|别|勿|无|没有?)(?:要|能|得|许|可|准)?(?:有)?(?:任何)?(?:遗漏|漏掉|漏(?!洞)|落下|缺失|省略)|全都|悉数|一网打尽|全文|整[本份篇](?!的?价)|毫无遗漏"
-    r"|\b(?:all(?! (?:right|the best|day|night|week|year|over|about|in all|of a sudden|along|kinds|sorts|hands|set|good|done|caps|levels|ages|audiences|staff))|every(?! (?:day|week|month|year|morning|evening|night|hour|monday|tuesday|wednesday|thursday|friday|saturday|sunday|time|other|now|quarter|weekday|few|\d+|one of us|slide|page))|everything|each(?! (?:other|day|week|month|year|time|slide|page|of us|team|quarter))|complete(?! (?:sentences?|stranger|guide|the|novice|it|name))|completely|the entire|entire|the whole|in full(?! \w)|full(?:y)? (?:coverage|list|content|text|table|document|file|report|dataset|cover\w*)|without (?:omissions?|leaving|omitting|skipping|missing|exceptions?)|(?:don't|do not|never) (?:leave (?:anything|any|out)|miss|skip|omit|drop)|nothing (?:(?:may|must|should|can) be )?(?:left out|missing|omitted|lost)|exhaustive(?:ly)?|no omissions)\b"
+    r"|\b(?:all(?! (?:right|the best|day|night|week|year|over|about|in all|of a sudden|along|kinds|sorts|hands|set|good|done|caps|levels|ages|audiences|staff))|every(?! (?:day|week|month|year|morning|evening|night|hour|monday|tuesday|wednesday|thursday|friday|saturday|sunday|time|other|now|quarter|weekday|few|\d+|one of us|slide|page))|everything(?! (?:they|you|we|he|she) (?:did|do|does|have done|has done))|each(?! (?:other|day|week|month|year|time|slide|page|of us|team|quarter))|complete(?! (?:sentences?|stranger|guide|the|novice|it|name))|completely|the entire|entire|the whole|in full(?! \w)|full(?:y)? (?:coverage|list|content|text|table|document|file|report|dataset|cover\w*)|without (?:omissions?|leaving|omitting|skipping|missing|exceptions?)|(?:don't|do not|never) (?:leave (?:anything|any|out)|miss|skip|omit|drop)|nothing (?:(?:may|must|should|can) be )?(?:left out|missing|omitted|lost)|exhaustive(?:ly)?|no omissions)\b"
 )
 _SELF_NEGATED: Final = lazy(r"漏|落下|缺失|省略|without|don't|do not|never|no omissions|nothing|都不|不")
 _TO_PEOPLE: Final = lazy(r"(?:给|向|对|面向|通知|邀请|发给|抄送|感谢|祝)$")
@@ -89,7 +89,9 @@ def _asks_for_all(words: str, found: re.Match[str], zh: bool) -> bool:
         return False
     if _PEOPLE.search(after) and _TO_PEOPLE.search(before):
         return False
-    return not (found.group().isascii() and _PEOPLE_EN.search(after) and _TO_PEOPLE_EN.search(before))
+    if said == "everything":
+        return True  # nobody is called that: "a report of everything"
+    return not (said.isascii() and _PEOPLE_EN.search(after) and _TO_PEOPLE_EN.search(before))
 
 
 def output_language(scope: Scope, locale: str | None) -> str | None:
