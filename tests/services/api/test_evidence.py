@@ -268,6 +268,10 @@ async def test_i20_erasure_removes_what_was_said_and_keeps_that_it_was(
     assert "remind me, please" not in everything
     shown = (await served.as_().get(f"/v1/runs/{run_id}/replay?view=conversation")).json()
     assert shown["degraded"] and shown["result"][0]["erased"]
+    for verb in ("retry", "simulations"):
+        key = {"Idempotency-Key": f"erased-{verb}"}
+        refused = await served.as_().post(f"/v1/runs/{run_id}/{verb}", json={}, headers=key)
+        assert (refused.status_code, refused.json()["code"]) == (410, "run_erased")
 
 
 async def test_no_service_may_erase_and_no_payload_goes_without_the_verb(lives: Lives) -> None:

@@ -70,6 +70,7 @@ PROBLEMS: Final[Mapping[str, tuple[int, str]]] = {
     "gone": (410, "Its time is over"),
     "interrupt_expired": (410, "It can't be answered any more"),
     "artifact_lost": (410, "The content is lost"),
+    "run_erased": (410, "What the run said was erased"),
     "artifact_erased": (410, "The content was erased"),
     "interrupt_withdrawn": (410, "It isn't asked any more"),
     "link_expired": (410, "The link's time is over"),
