@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from fencepost_domain.vocabulary import CallState, Ev
+from fencepost_domain.vocabulary import CallState, EffectState, Ev
 
 from fencepost_contracts import canonical
 from fencepost_contracts.evidence.log import LogEvent
@@ -113,6 +113,8 @@ def frozen_of(events: Iterable[LogEvent], answers: Mapping[str, Mapping[str, Any
             found.actions.append(action)
         elif event.type in _OUTCOMES or event.type == Ev.ACTION_REJECTED:
             _outcome(current, event, p)
+        elif event.type == Ev.EFFECT_RESOLVED:
+            _told_by_a_person(current, event.seq, p)
         elif event.type == Ev.INTERRUPT_RESOLVED and p.get("resolution") is not None:
             found.said.append(Said(event.seq, p["kind"], p["index"], p["n"], p["resolution"]))
     return found
@@ -157,6 +159,17 @@ def _outcome(current: Mapping[tuple[int, int], FrozenAction], event: LogEvent, p
     action.seq = event.seq
 
 
+def _told_by_a_person(
+    current: Mapping[tuple[int, int], FrozenAction], seq: int, p: Mapping[str, Any]
+) -> None:
+    """A person who looked says that it happened: done, with a result that nobody has."""
+    of_index = [action for (index, _), action in current.items() if index == p["index"]]
+    if of_index and p["state"] == EffectState.COMPLETED:
+        action = of_index[-1]
+        action.outcome, action.decision, action.seq = "completed", "approve", seq
+        action.effect_key = p.get("effect_key")
+
+
 def _inherited(
     found: Frozen, current: dict[tuple[int, int], FrozenAction], seq: int, p: Mapping[str, Any]
 ) -> None:
@@ -191,7 +204,9 @@ def fork_points(events: Iterable[LogEvent]) -> list[int]:
             continue
         if event.type == Ev.ACTION_STARTED:
             started.add(p["index"])
-        elif event.type in _OUTCOMES:
+        elif event.type in _OUTCOMES or (
+            event.type == Ev.EFFECT_RESOLVED and p["state"] != EffectState.ABANDONED
+        ):
             started.discard(p["index"])
         if not started and _is_point(event, p):
             points.append(event.seq)
@@ -203,11 +218,13 @@ def _is_point(event: LogEvent, p: Mapping[str, Any]) -> bool:
         return p["state"] == CallState.SETTLED and not p["late"]
     if event.type == Ev.INTERRUPT_RESOLVED:
         return bool(p["kind"] == "input")
+    if event.type == Ev.EFFECT_RESOLVED:
+        return bool(p["state"] == EffectState.COMPLETED)
     return event.type in (Ev.RUN_BOUND, Ev.ACTION_COMMITTED, Ev.FACT_INHERITED)
 
 
 FORK_TYPES: Final = frozenset(
     {str(Ev.RUN_BOUND), str(Ev.MODEL_CALLED), str(Ev.INTERRUPT_RESOLVED), str(Ev.ACTION_COMMITTED),
-     str(Ev.ACTION_FAILED), str(Ev.ACTION_STARTED), str(Ev.FACT_INHERITED)}
+     str(Ev.ACTION_FAILED), str(Ev.ACTION_STARTED), str(Ev.EFFECT_RESOLVED), str(Ev.FACT_INHERITED)}
 )  # fmt: skip
 FROZEN_TYPES: Final = frozenset({*FORK_TYPES, str(Ev.ACTION_PREPARED), str(Ev.ACTION_REJECTED)})

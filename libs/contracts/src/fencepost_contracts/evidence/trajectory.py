@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Any, Final
 
-from fencepost_domain.vocabulary import CallState, Ev
+from fencepost_domain.vocabulary import CallState, EffectState, Ev, InterruptKind
 
 from fencepost_contracts.evidence.frozen import kind_of
 from fencepost_contracts.evidence.log import LogEvent
@@ -38,6 +38,8 @@ def trajectory(events: Iterable[LogEvent]) -> list[Step]:
     steps: list[Step] = []
     beside: dict[int, tuple[str, int]] = {}  # by seq: the fan-out a model's answer belongs to, and its branch
     prepared: dict[tuple[int, int], Mapping[str, Any]] = {}
+    unsure: dict[int, int] = {}  # by index: the seq of a step whose outcome wasn't known
+    settled: set[int] = set()
     for event in events:
         p = event.payload
         if p is None:
@@ -46,12 +48,17 @@ def trajectory(events: Iterable[LogEvent]) -> list[Step]:
             continue
         if event.type == Ev.ACTION_PREPARED:
             prepared[p["index"], p["n"]] = p
+        if event.type == Ev.ACTION_UNKNOWN:
+            unsure[p["index"]] = event.seq
+        elif event.type in _SETTLES and p.get("state") != EffectState.ABANDONED:
+            # One step of the path, not first "unknown" and then what it was.
+            settled.add(unsure.pop(p["index"], 0))
         step = _step(event, p, prepared)
         if step is not None:
             steps.append({"seq": event.seq, **step})
             if step["step"] == "model":
                 beside[event.seq] = _branch_of(str(p.get("key") or p.get("place") or ""))
-    return _in_order(steps, beside)
+    return _in_order([one for one in steps if one["seq"] not in settled], beside)
 
 
 def _in_order(steps: Sequence[Step], beside: Mapping[int, tuple[str, int]]) -> list[Step]:
@@ -81,6 +88,11 @@ def _step(event: LogEvent, p: Mapping[str, Any], prepared: Mapping[tuple[int, in
             made = prepared.get((p["index"], p.get("n") or 1)) or {}
             outcome = str(event.type).partition(".")[2]
             return _acted(p["tool"], made.get("arguments"), outcome, p.get("result"), p.get("error"))
+        case Ev.EFFECT_RESOLVED if p["state"] == EffectState.COMPLETED:
+            arguments = [one["arguments"] for (index, _), one in prepared.items() if index == p["index"]]
+            return _acted(p["tool"], arguments[-1] if arguments else None, "committed", None, None)
+        case Ev.INTERRUPT_RESOLVED if p["kind"] in _ABOUT_THE_RUN:
+            return None  # what became of an effect, or of a version: no turn of the path
         case Ev.INTERRUPT_RESOLVED:
             return {"step": "answer", "kind": p["kind"], "resolution": p.get("resolution")}
         case Ev.MESSAGE_COMPLETED:
@@ -125,9 +137,12 @@ def _acted(tool: str, arguments: Any, outcome: str, result: Any, error: Any) -> 
 
 _TYPES: Final = frozenset(
     {str(Ev.MODEL_CALLED), str(Ev.FACT_INHERITED), str(Ev.ACTION_PREPARED), str(Ev.ACTION_COMMITTED),
-     str(Ev.ACTION_FAILED), str(Ev.ACTION_UNKNOWN), str(Ev.INTERRUPT_RESOLVED),
+     str(Ev.ACTION_FAILED), str(Ev.ACTION_UNKNOWN), str(Ev.EFFECT_RESOLVED), str(Ev.INTERRUPT_RESOLVED),
      str(Ev.MESSAGE_COMPLETED), str(Ev.SIMULATION_ENDED), str(Ev.RUN_FINALIZED)}
 )  # fmt: skip
+
+_SETTLES: Final = frozenset({str(Ev.ACTION_COMMITTED), str(Ev.ACTION_FAILED), str(Ev.EFFECT_RESOLVED)})
+_ABOUT_THE_RUN: Final = frozenset({str(InterruptKind.RECONCILE), str(InterruptKind.VERSION)})
 
 
 def difference(before: Sequence[Step], after: Sequence[Step]) -> dict[str, Any]:
