@@ -98,6 +98,23 @@ def test_the_parts_are_the_same_each_time() -> None:
     assert sum(len(sheet["table"]["rows"]) for sheet in first["sheets"]) == 140
 
 
+def test_a_mail_about_nothing_is_asked_about() -> None:
+    context = ModelContext(
+        text="写封邮件",
+        reference=datetime(2026, 5, 1, tzinfo=UTC),
+        zone="UTC",
+        locale="zh",
+        currency="CNY",
+        module="work",
+        modules=("companion", "work"),
+        may_hand_over=True,
+        answers=(),
+        task={"contract": TaskContract(file_kinds=("email",)).to_json(), "attachments": []},
+    )
+    [said] = from_sources(context, (ToolSpec("work.draft_email", "", {}),))
+    assert said.name == RESPOND and "写给谁" in said.arguments["text"]
+
+
 @pytest.mark.parametrize(("locale", "says"), [("zh", "请带上附件"), ("en", "attach some first")])
 def test_without_a_source_no_file_is_made_up(locale: str, says: str) -> None:
     contract = TaskContract(file_kinds=("pptx",))

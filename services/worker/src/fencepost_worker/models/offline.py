@@ -94,6 +94,10 @@ _ASKS: Final = re.compile(
 )
 _SHORT: Final = 60
 _QUESTION_HOLDS: Final = 2000  # characters that `work.ask_document` takes
+_NO_MATTER: Final = {
+    "zh": "请说清写给谁、写什么，例如“给 li@example.com 写一封邮件：会议改到周五”。",
+    "en": "Say to whom and about what: “draft an email to li@example.com: the meeting moves to Friday”.",
+}
 _NO_SOURCE: Final = {
     "zh": "离线模型只能用附件里的内容做文件，自己不会编写：请带上附件再说一次。",
     "en": "The offline model makes files from attachments and writes nothing of its own: attach some first.",
@@ -154,7 +158,8 @@ def from_sources(context: ModelContext, tools: tuple[ToolSpec, ...]) -> list[Int
     known = [tool.name for tool in tools]
     if DRAFT in known and "email" in task.get("contract", {}).get("file_kinds", ()):
         draft = draft_in(str(task["contract"].get("language") or ""), read(context), context.locale)
-        return [Intention(DRAFT, draft)] if draft is not None else []
+        said = {"text": _NO_MATTER["zh" if is_zh(context.locale) else "en"]}
+        return [Intention(DRAFT, draft) if draft is not None else Intention(RESPOND, said)]
     makers = wanted_tools(task, known)
     if makers and not task.get("attachments"):  # it composes nothing: a file without a source would be empty
         return [Intention(RESPOND, {"text": _NO_SOURCE["zh" if is_zh(context.locale) else "en"]})]
