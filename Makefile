@@ -43,7 +43,7 @@ up: $(STAMP) ## the whole mesh on this machine, until Ctrl-C
 test: $(STAMP) ## every test but the protocol's models, the slow matrix and chaos
 	$(PYTEST) -m "not faults and not chaos and not model" -n auto --maxprocesses=4 --dist loadfile
 
-test-model: $(STAMP) ## the protocol's models: every order there is in Promela, many histories on the real store
+test-model: $(STAMP) ## the protocol's models, whole, and mutants of the code that tests must notice
 	$(PYTEST) -m model -n auto --maxprocesses=4 --dist load
 
 test-faults: $(STAMP) ## the fault matrix: every failpoint, every process, killed and stopped

@@ -25,6 +25,8 @@ from tests.support.eventually import eventually
 from tests.support.kafka import WakeNames
 from tests.support.postgres import Database
 
+pytestmark = pytest.mark.faults
+
 SOON = timedelta(seconds=0.3)  # instead of 5 s, for the tests' sake
 
 

@@ -20,6 +20,8 @@ from tests.faults.mesh import Mesh, mesh_at, new_tenant
 from tests.faults.people import REMIND, Person
 from tests.support.eventually import eventually
 
+pytestmark = pytest.mark.faults
+
 FAST = ("worker.checkpoint.before_commit", "worker.finalize.before_commit")
 SLOW = (
     "worker.claim.after_commit",
@@ -125,7 +127,6 @@ async def test_i05_a_worker_frozen_past_its_lease_changes_nothing(
     await overtaken(mesh, person, point)
 
 
-@pytest.mark.faults
 @pytest.mark.parametrize("point", SLOW)
 async def test_i05_a_worker_frozen_anywhere_else_changes_nothing(
     mesh: Mesh, person: Person, point: str
@@ -133,7 +134,6 @@ async def test_i05_a_worker_frozen_anywhere_else_changes_nothing(
     await overtaken(mesh, person, point)
 
 
-@pytest.mark.faults
 async def test_i05_an_answer_that_comes_late_is_kept_and_never_used(mesh: Mesh, person: Person) -> None:
     """Frozen with a model's answer in hand: its outcome is recorded as late, and moves nothing."""
     point = "worker.model.before_settle"
@@ -185,7 +185,6 @@ async def test_i22_a_gateway_frozen_before_an_attempt_opens_none(mesh: Mesh, per
     assert await mesh.violations() == []
 
 
-@pytest.mark.faults
 @pytest.mark.parametrize("point", ["api.cancel.before_commit", "api.pause.before_commit"])
 async def test_i07_an_api_frozen_in_its_transaction_holds_a_run_no_longer_than_its_roles_timeout(
     mesh: Mesh, person: Person, point: str
@@ -208,7 +207,6 @@ async def test_i07_an_api_frozen_in_its_transaction_holds_a_run_no_longer_than_i
     assert await mesh.violations() == []
 
 
-@pytest.mark.faults
 async def test_i07_a_reconciler_frozen_in_a_take_over_does_not_hold_it_up(mesh: Mesh, person: Person) -> None:
     """Its transaction ends by the role's timeout, and the other reconciler takes the run."""
     point = "reconciler.expire_leases.before_commit"
@@ -226,7 +224,6 @@ async def test_i07_a_reconciler_frozen_in_a_take_over_does_not_hold_it_up(mesh: 
     assert await mesh.violations() == []
 
 
-@pytest.mark.faults
 async def test_i31_a_reconciler_frozen_while_it_fires_fires_nothing_twice(mesh: Mesh, person: Person) -> None:
     mesh.arm("reconciler.fire.before_commit", Action.STOP)
     await person.fired(4)

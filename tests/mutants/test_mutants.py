@@ -14,6 +14,8 @@ from tests.mutants.mutate import Mutant, Stale
 from tests.support.lives import living
 from tests.support.postgres import Database
 
+pytestmark = pytest.mark.model
+
 CAUGHT = (AssertionError, pytest.fail.Exception, FencepostError)
 
 

@@ -10,12 +10,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
 from fencepost_runtime.failpoints import Action, arm, wait_hit
 from fencepost_store.claims import heartbeat
 
 from tests.support.eventually import eventually
 from tests.support.lives import LEASE, OWNER, RIVAL, Lives
 from tests.support.races import holding
+
+pytestmark = pytest.mark.faults
 
 EXPIRE = "reconciler.expire_leases.before_commit"
 

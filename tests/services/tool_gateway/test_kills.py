@@ -12,6 +12,8 @@ from fencepost_runtime.failpoints import Action, arm, wait_hit
 from tests.support.gateway import ENTRY, Process, code, process
 from tests.support.lives import RIVAL, Lives
 
+pytestmark = pytest.mark.faults
+
 ADD = "life.add_ledger_entry"
 COMMIT_POINTS = (
     "gateway.attempt.before_start",

@@ -15,6 +15,8 @@ from tests.support.eventually import eventually
 from tests.support.scripted_model import tool_answer
 from tests.support.worker_process import WorkerProcess, worker_process
 
+pytestmark = pytest.mark.faults
+
 REMIND = {"title": "report", "at": "2026-12-01T09:00:00+08:00"}
 BEFORE_APPROVAL = (
     "worker.claim.after_commit",
