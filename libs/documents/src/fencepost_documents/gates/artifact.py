@@ -38,7 +38,7 @@ GATE: Final = "artifact-quality-v1"
 CODES: Final = (
     "artifact_missing", "artifact_unreadable", "artifact_empty", "hash_mismatch", "name_unsafe",
     "suffix_mismatch", "kind_unwanted", "active_content", "language_wrong", "table_missing",
-    "chart_missing", "field_missing", "blank_page", "content_differs", "report_missing",
+    "chart_missing", "field_missing", "page_count", "blank_page", "content_differs", "report_missing",
     "report_differs", "source_not_covered", "coverage_unknown", "coverage_incomplete", "truncated",
 )  # fmt: skip
 _OUTLINES: Final = {

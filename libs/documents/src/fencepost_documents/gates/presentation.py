@@ -40,7 +40,7 @@ from .presentation_words import judge_words
 GATE: Final = "presentation-arguments-v1"
 CODES: Final = (
     "arguments_invalid", "language_wrong", "title_blank", "slide_without_content", "table_missing",
-    "chart_missing", "field_missing", "cells_mismatch", "columns_repeated", "chart_mismatch",
+    "chart_missing", "field_missing", "page_count", "cells_mismatch", "columns_repeated", "chart_mismatch",
     "entity_repeated", "cell_empty", "cell_punctuation", "cell_separators", "untranslated",
     "production_note", "source_ir_missing", "source_unknown", "source_unused", "locator_missing",
     "locator_unknown", "locator_ambiguous", "record_set_missing", "record_missing", "record_mismatch",
