@@ -20,6 +20,7 @@ from fencepost_cli.embedded.supervisor import Embedded
 from fencepost_runtime.system import SystemClock
 
 from tests.support import s3
+from tests.support.http_requests import read_request
 from tests.support.mcp import Wiki, by_stdio
 from tests.support.scripted_model import Chunks, ScriptedModel, listening, providing
 from tests.support.vault import Vault, vaulting
@@ -86,10 +87,8 @@ class Echo:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            while head := await reader.readuntil(b"\r\n\r\n"):
-                line, *rest = head.decode("latin-1").strip().split("\r\n")
-                headers = {n.lower(): v.strip() for n, _, v in (one.partition(":") for one in rest)}
-                body = await reader.readexactly(int(headers.get("content-length", "0")))
+            while True:
+                line, headers, body = await read_request(reader)
                 status, answer = self._answer(line, headers, body)
                 told = f"Content-Type: application/json\r\nContent-Length: {len(answer)}"
                 writer.write(f"HTTP/1.1 {status} X\r\n{told}\r\n\r\n".encode() + answer)

@@ -26,6 +26,8 @@ from fencepost_cli.embedded.ports import free_port
 from fencepost_runtime.artifacts.s3 import S3Artifacts
 from fencepost_runtime.system import SystemClock
 
+from tests.support.http_requests import read_request
+
 TRIES = 300  # of 0.1 s
 NONE_BUILT = "no S3 server was built (scripts/build_s3_server.sh, it takes Go 1.25)"
 KEY_ID, SECRET, BUCKET = "test-access", "test-secret-0123456789", "artifacts"
@@ -109,10 +111,8 @@ class StandIn:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            while head := await reader.readuntil(b"\r\n\r\n"):
-                line, *rest = head.decode("latin-1").strip().split("\r\n")
-                headers = {n.lower(): v.strip() for n, _, v in (one.partition(":") for one in rest)}
-                body = await reader.readexactly(int(headers.get("content-length", "0")))
+            while True:
+                line, headers, body = await read_request(reader)
                 status, answer, told = self.answer(*line.split()[:2], headers, body)
                 told |= {"Content-Length": str(len(answer)), "ETag": f'"{hashlib.md5(answer).hexdigest()}"'}
                 lines = "".join(f"{name}: {value}\r\n" for name, value in told.items())

@@ -16,6 +16,8 @@ from urllib.parse import unquote
 
 from fencepost_domain.ports import Clock
 
+from tests.support.http_requests import read_request
+
 
 @dataclass(slots=True)
 class Vault:
@@ -78,10 +80,8 @@ class Vault:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            while head := await reader.readuntil(b"\r\n\r\n"):
-                line, *rest = head.decode("latin-1").strip().split("\r\n")
-                headers = {n.lower(): v.strip() for n, _, v in (one.partition(":") for one in rest)}
-                raw = await reader.readexactly(int(headers.get("content-length", "0")))
+            while True:
+                line, headers, raw = await read_request(reader)
                 if self.down:
                     break
                 method, target = line.split()[:2]

@@ -11,6 +11,7 @@ import re
 from typing import Final
 
 from fencepost_quality.draft import EmailFacts, wants_action
+from fencepost_quality.person_names import SURNAMES
 
 LONGEST_PHRASE: Final = 60
 _ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
@@ -60,11 +61,7 @@ _ROLE: Final = (
     "部的?|组的?|公司的?|科技的?|集团的?|大学的?|的|租客|会员|客户|业主|候选人|客服|女儿|儿子|学生|研究生|博士生|项目经理|产品经理"
     "|经理|售前|销售|运维|家长|班长|负责人|讲师|老师|工程师|助理|实习生|员工|志愿者|作者"
 )
-_SURNAMES: Final = (
-    "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎"
-    "余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文"
-    "田肖闫陶尹小老阿大晓欧司"
-)
+_SURNAMES: Final = SURNAMES + "肖闫陶尹小老阿大晓欧司"  # and how people call each other
 _SAYS_ZH: Final = re.compile(
     r"(?:我是|(?P<sure>我叫|我的名字是|发件人是?|署名是?|落款是?))\s*(?P<said>[^，。,；;、\s]{2,16})"
 )

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
-_SURNAMES: Final = (
+SURNAMES: Final = (
     "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎"
     "余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文"
 )
@@ -16,7 +16,7 @@ _TITLES: Final = (
     "先生|女士|小姐|老师|经理|总监|主任|医生|律师|教授|同学|阿姨|叔叔|师傅|局长|部长|院长|校长"
     "|总(?![是共计额量的之数体结])"
 )
-_SURNAME: Final = rf"(?:{_DOUBLE}|[{_SURNAMES}])"
+_SURNAME: Final = rf"(?:{_DOUBLE}|[{SURNAMES}])"
 _TITLED: Final = re.compile(rf"{_SURNAME}[\u4e00-\u9fff]{{0,2}}?(?:{_TITLES})")
 # Somebody named by what is done with them, or what they do: the surname and the sign behind it.
 _MET: Final = re.compile(

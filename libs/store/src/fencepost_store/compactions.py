@@ -7,14 +7,13 @@ were committed, and whether their sources still are what they were.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-import rfc8785
+from fencepost_contracts import canonical
 from fencepost_domain.decision import Decision, NewEvent
 from fencepost_domain.errors import FenceLost
 from fencepost_domain.fence import Fence, FenceKind
@@ -55,8 +54,7 @@ class NewCompaction:
 
 def hash_of(summary: str, open_tasks: Sequence[str], done: Sequence[str]) -> str:
     """SHA-256 of the canonical form of a summary, lower hex."""
-    body = {"summary": summary, "open_tasks": list(open_tasks), "done": list(done)}
-    return hashlib.sha256(rfc8785.dumps(body)).hexdigest()
+    return canonical.digest({"summary": summary, "open_tasks": open_tasks, "done": done})
 
 
 async def newest_compaction(tx: Tx, run: Run) -> Compacted | None:
@@ -65,7 +63,10 @@ async def newest_compaction(tx: Tx, run: Run) -> Compacted | None:
     row = await tx.row(
         "newest_compaction", conversation_id=run.conversation_id, tenant_id=run.tenant_id, run_id=run.id
     )
-    if row is None or row["payload"] is None or row["source_hash"] != row["hash_now"]:
+    if row is None or row["payload"] is None:
+        return None
+    hash_now, _ = await sources(tx, run, row["from_seq"], row["upto_seq"])
+    if hash_now != row["source_hash"]:
         return None
     told: Mapping[str, Any] = json.loads(bytes(row["payload"]))
     made = (told["summary"], told["open_tasks"], told["done"])

@@ -34,12 +34,12 @@ from fencepost_store.transaction import Store
 from fencepost_worker.contexts.answers import COMPACT
 from fencepost_worker.contexts.compactor import compactor
 from fencepost_worker.contexts.fencing import nonce_of
-from fencepost_worker.engine.port import id_of, model_key
+from fencepost_worker.engine.port import Ports, id_of, model_key
 from fencepost_worker.history import Past, Row, as_messages, cost, read_past
 from fencepost_worker.holding import Held
 from fencepost_worker.models.guard import check_calls
 from fencepost_worker.models.meter import tokens_of
-from fencepost_worker.models.port import Answer, Message, ModelContext, ModelFailed, ToolSpec
+from fencepost_worker.models.port import Answer, ModelContext, ModelFailed
 from fencepost_worker.prompts import bound
 
 ROLE: Final = "compactor"
@@ -55,24 +55,12 @@ _NEVER: Final = frozenset({"rejected", "expired", "withdrawn"})
 log = get_logger(__name__)
 
 
-class Compacts(Protocol):
-    """What compacting needs of a run's ports."""
+class Compacts(Ports, Protocol):
+    """A run's ports, and whose they are."""
 
     held: Held
     store: Store
     manifest: Manifest
-
-    async def note(self, key: str, kind: Ev, payload: Mapping[str, Any]) -> None: ...
-
-    async def ask_model(
-        self,
-        key: str,
-        context: ModelContext,
-        messages: Sequence[Message],
-        tools: Sequence[ToolSpec],
-        message_id: str,
-        role: str = "module",
-    ) -> Answer: ...
 
 
 @dataclass(frozen=True, slots=True)

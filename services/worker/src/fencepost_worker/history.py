@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 from uuid import UUID
 
@@ -31,7 +32,7 @@ SHARE: Final = 12_000  # tokens of a request that a history may take where the m
 Row = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Past:
     """A conversation up to a run's own words: `compacted` stands for what was before `turns`.
 
@@ -43,23 +44,24 @@ class Past:
     actions: tuple[Row, ...]
     compacted: Compacted | None = None
 
-    @property
+    @cached_property
     def tokens(self) -> int:
         """An upper estimate of all of it."""
-        return sum(map(cost, self.whole()))
+        return self.summary_tokens + sum(map(cost, self._said))
 
-    @property
+    @cached_property
     def summary_tokens(self) -> int:
-        return sum(map(cost, self._summary()))
-
-    def whole(self) -> list[Message]:
-        return [*self._summary(), *as_messages(self.turns, self.actions)]
+        return sum(map(cost, self._summary))
 
     def messages(self, share: int) -> tuple[Message, ...]:
         """For a model: the summary, then the turns that fit with it in `share` tokens, the newest ones."""
-        turns = as_messages(self.turns, self.actions)
-        return (*self._summary(), *_shortened(turns, share - self.summary_tokens))
+        return (*self._summary, *_shortened(self._said, share - self.summary_tokens))
 
+    @cached_property
+    def _said(self) -> tuple[Message, ...]:
+        return as_messages(self.turns, self.actions)
+
+    @cached_property
     def _summary(self) -> list[Message]:
         if self.compacted is None:
             return []

@@ -15,6 +15,7 @@ from fencepost_documents.office.outline import AnyOutline, charts_of, tables_of
 
 from .facts import Places, SourceFacts
 from .fields import meets
+from .pages import judge_pages
 
 _NAMED: Final = 20  # locators that a detail lists
 
@@ -35,19 +36,11 @@ def judge_content(outline: AnyOutline, file: Inspection, contract: TaskContract)
     if (contract.pictures and not file.charts) or file.charts < len(charts_of(outline)):
         said = f"the file has {file.charts} charts"
         yield Violation("chart_missing", "", said, "make it with a chart")
-    yield from _pages(file, contract)
+    if contract.pages is not None and file.kind == "pptx":  # others have pages when they are printed
+        said = "the presentation has {found} pages, asked for were {asked}"
+        yield from judge_pages(file.pages, contract.pages, "", said)
     yield from _fields(file, contract)
     yield from _same(outline, file)
-
-
-def _pages(file: Inspection, contract: TaskContract) -> Iterator[Violation]:
-    """Only a presentation has pages of its own: how many a document fills is known when it is printed."""
-    if contract.pages is None or file.kind != "pptx" or contract.pages[0] <= file.pages <= contract.pages[1]:
-        return
-    least, most = contract.pages
-    wanted = str(most) if least == most else f"{least} to {most}"
-    said = f"the presentation has {file.pages} pages, asked for were {wanted}"
-    yield Violation("page_count", "", said, "choose what is shown, or split it, so that the pages fit")
 
 
 def _fields(file: Inspection, contract: TaskContract) -> Iterator[Violation]:

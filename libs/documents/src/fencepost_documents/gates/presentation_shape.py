@@ -14,6 +14,7 @@ from fencepost_documents.office.page_count import page_count
 
 from .facts import PresentationFacts
 from .fields import meets, normal
+from .pages import judge_pages
 
 Placed = tuple[str, Table]  # a table and the JSON pointer to it
 _SEPARATORS: Final = re.compile(r"([,，、;；|/／])\s*\1")
@@ -53,15 +54,9 @@ def _asked(outline: Outline, facts: PresentationFacts) -> Iterator[Violation]:
             "chart_missing", "/slides", "no slide has a chart", "add a slide of kind `chart` with real values"
         )
     yield from _fields(contract.required_fields, found)
-    yield from _pages(outline, contract.pages)
-
-
-def _pages(outline: Outline, asked: tuple[int, int] | None) -> Iterator[Violation]:
-    if asked is None or asked[0] <= (found := page_count(outline)) <= asked[1]:
-        return
-    wanted = str(asked[1]) if asked[0] == asked[1] else f"{asked[0]} to {asked[1]}"
-    said = f"this makes {found} pages, asked for were {wanted}; a long table goes on on further pages"
-    yield Violation("page_count", "/slides", said, "choose what is shown, or split it, so that the pages fit")
+    if contract.pages is not None:
+        said = "this makes {found} pages, asked for were {asked}; a long table goes on on further pages"
+        yield from judge_pages(page_count(outline), contract.pages, "/slides", said)
 
 
 def _fields(required: Sequence[str], found: Sequence[Placed]) -> Iterator[Violation]:

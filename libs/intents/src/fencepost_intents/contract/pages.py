@@ -10,13 +10,10 @@ from typing import Final
 from fencepost_domain.task_contract import MAX_PAGES
 
 from fencepost_intents.contract.scope import Scope, negated
+from fencepost_intents.numbers import EN_ONES, read_en, read_zh
 from fencepost_intents.patterns import lazy
 
-_DIGITS: Final = {one: at for at, one in enumerate("零一二三四五六七八九")} | {"两": 2}
-_WORDS: Final = {one: at for at, one in enumerate(
-    ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"]
-)}  # fmt: skip
-_NUMBER: Final = rf"(?:\d{{1,3}}|[一二两三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九]|(?:{'|'.join(_WORDS)})(?![a-z]))"
+_NUMBER: Final = rf"(?:\d{{1,3}}|[一二两三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九]|(?:{'|'.join([*EN_ONES, 'twenty'])})(?![a-z]))"
 _COUNT: Final = lazy(
     rf"(?<![\d.a-z十百千几])(?P<a>{_NUMBER})(?: ?(?:-|~|–|—|到|至|to|or|或) ?(?P<b>{_NUMBER}))? ?-?(?:页(?!码|眉|脚|面大小)|张(?= ?(?:的)?(?:ppt|幻灯))|pages?\b|slides?\b|(?:page|slide)r\b)"
 )
@@ -102,9 +99,7 @@ def _bounds(words: str, found: re.Match[str], first: int, last: int, zh: bool) -
 def _number(said: str) -> int:
     if said.isdigit():
         return int(said)
-    if said in _WORDS:
-        return _WORDS[said]
-    tens, ten, ones = said.partition("十")
-    if not ten:
-        return _DIGITS[tens]
-    return (_DIGITS[tens] if tens else 1) * 10 + (_DIGITS[ones] if ones else 0)
+    found = read_en(said, said, len(said)) if said.isascii() else None
+    number = found[0] if found is not None else read_zh(said)
+    assert number is not None  # the pattern takes numbers that can be read
+    return int(number)

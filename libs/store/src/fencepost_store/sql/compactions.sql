@@ -1,21 +1,9 @@
 -- newest_compaction --
 -- Why: what stands for the older part of a conversation, as far as this run may know of it: committed by it or by a run
---      whose words were said before its own. Whether it still fits is told by comparing both hashes.
+--      whose words were said before its own. Whether it still fits is told by compaction_sources.
 -- Locks: none.  Clock: none.
--- Result: the newest one with its candidate's payload (NULL when erased) and its sources' hash as it is now, or no row.
-SELECT c.id, c.from_seq, c.upto_seq, c.source_hash, c.summary_hash, p.payload,
-       (SELECT encode(sha256(convert_to(coalesce(string_agg(s.line, E'\n' ORDER BY s.seq, s.place), ''), 'UTF8')), 'hex')
-          FROM (SELECT m.seq, -1 AS place, jsonb_build_array(m.seq, m.author, m.run_id, m.text)::text AS line
-                  FROM agent.messages m
-                 WHERE m.conversation_id = c.conversation_id AND m.seq BETWEEN c.from_seq AND c.upto_seq
-                   AND m.author IN ('user', 'assistant')
-                UNION ALL
-                SELECT m.seq, a.index, jsonb_build_array(a.index, a.tool, a.arguments, a.status, e.state, e.result, e.error)::text
-                  FROM agent.messages m
-                  JOIN agent.actions a ON a.run_id = m.run_id AND a.status <> 'withdrawn'
-                  LEFT JOIN agent.effects e ON e.run_id = a.run_id AND e.index = a.index
-                 WHERE m.conversation_id = c.conversation_id AND m.seq BETWEEN c.from_seq AND c.upto_seq
-                   AND m.author = 'user') AS s) AS hash_now
+-- Result: the newest one with its candidate's payload (NULL when erased), or no row.
+SELECT c.id, c.from_seq, c.upto_seq, c.source_hash, c.summary_hash, p.payload
   FROM agent.compactions c
   JOIN agent.run_events k ON k.run_id = c.run_id AND k.seq = c.committed_seq AND k.type = 'compaction.committed'
   JOIN agent.run_events d ON d.run_id = c.run_id AND d.seq = c.candidate_seq AND d.type = 'compaction.candidate'
@@ -27,8 +15,8 @@ SELECT c.id, c.from_seq, c.upto_seq, c.source_hash, c.summary_hash, p.payload,
  LIMIT 1;
 
 -- compaction_sources --
--- Why: what a compaction is made of, as one hash: the turns' words, their calls and what became of each. It is compared
---      with newest_compaction's, whose expression is the same.
+-- Why: what a compaction is made of, as one hash: the turns' words, their calls and what became of each. Asked when one
+--      is made, and again whenever it is read.
 -- Locks: none.  Clock: none.
 -- Result: hash, and the numbers of the messages.
 SELECT encode(sha256(convert_to(coalesce(string_agg(s.line, E'\n' ORDER BY s.seq, s.place), ''), 'UTF8')), 'hex') AS hash,

@@ -29,23 +29,20 @@ SELECT count(*) AS runs
 -- effect that is open, and left a signed anchor of its very end, by which `verify` says pruned and not missing (02 §8).
 -- Locks: none; asked again once the log's tables are locked.  Clock: none.
 -- Result: runs that keep it, with why; the first eleven.
-SELECT r.id,
-       CASE WHEN r.finished_at IS NULL THEN 'live'
-            WHEN r.finished_at >= CAST(:before AS timestamptz) THEN 'ended_since'
-            WHEN EXISTS (SELECT FROM agent.effects e
-                          WHERE e.run_id = r.id
-                            AND e.state IN ('started', 'accepted', 'unknown', 'needs_human', 'compensating')) THEN 'open_effect'
-            ELSE 'not_anchored' END AS why
-  FROM agent.runs r
- WHERE r.id >= agent.uuid7_floor(CAST(:month AS timestamptz))
-   AND r.id < agent.uuid7_floor(CAST(:month AS timestamptz) + interval '1 month')
-   AND (r.finished_at IS NULL
-        OR r.finished_at >= CAST(:before AS timestamptz)
-        OR EXISTS (SELECT FROM agent.effects e
-                    WHERE e.run_id = r.id AND e.state IN ('started', 'accepted', 'unknown', 'needs_human', 'compensating'))
-        OR NOT EXISTS (SELECT FROM agent.chain_anchors a
-                        WHERE a.run_id = r.id AND a.seq = r.event_seq AND a.hash = r.event_head))
- ORDER BY r.id
+SELECT k.id, k.why
+  FROM (SELECT r.id,
+               CASE WHEN r.finished_at IS NULL THEN 'live'
+                    WHEN r.finished_at >= CAST(:before AS timestamptz) THEN 'ended_since'
+                    WHEN EXISTS (SELECT FROM agent.effects e
+                                  WHERE e.run_id = r.id
+                                    AND e.state IN ('started', 'accepted', 'unknown', 'needs_human', 'compensating')) THEN 'open_effect'
+                    WHEN NOT EXISTS (SELECT FROM agent.chain_anchors a
+                                      WHERE a.run_id = r.id AND a.seq = r.event_seq AND a.hash = r.event_head) THEN 'not_anchored' END AS why
+          FROM agent.runs r
+         WHERE r.id >= agent.uuid7_floor(CAST(:month AS timestamptz))
+           AND r.id < agent.uuid7_floor(CAST(:month AS timestamptz) + interval '1 month')) AS k
+ WHERE k.why IS NOT NULL
+ ORDER BY k.id
  LIMIT 11;
 
 -- note_dropped --

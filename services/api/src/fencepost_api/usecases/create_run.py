@@ -24,10 +24,10 @@ from fencepost_store.transaction import Tx
 from fencepost_api.auth import Caller
 from fencepost_api.budgets import check_budgets
 from fencepost_api.context import Api
-from fencepost_api.effective import check_zone, effective, lowered
+from fencepost_api.effective import Effective, check_zone, effective, lowered
 from fencepost_api.handoff import brief
 from fencepost_api.render import Row, fresh
-from fencepost_api.routing import check_module, choose_module
+from fencepost_api.routing import WITH_FILES, check_module, choose_module
 from fencepost_api.texts import guess_locale, is_chinese
 from fencepost_api.usecases.attached import files_of
 from fencepost_api.usecases.handoff_run import to_continue
@@ -89,13 +89,12 @@ async def _new_run(
 ) -> NewRun:
     stored = await settings_store.read_for_run(tx, caller.user_id)
     settings = effective(stored.tenant, stored.person)
-    words = request.input
-    told_in = (words and words.locale) or settings.locale or guess_locale(words.text if words else "")
-    check_budgets(stored.budgets, stored.now, told_in)
+    check_budgets(stored.budgets, stored.now, _locale(request.input, settings))
     before = await _before(tx, caller, request)
     given = request.input or before.input
-    files = await files_of(tx, caller, given.attachments, request.conversation_id)
-    locale = given.locale or settings.locale or guess_locale(given.text)
+    talk = request.conversation_id if request.module in (None, WITH_FILES) else None  # others inherit none
+    files = await files_of(tx, caller, given.attachments, talk)
+    locale = _locale(given, settings)
     zone = given.zone or settings.zone
     known = await _known_modules(api, tx)
     module = before.module or _module(
@@ -126,6 +125,10 @@ async def _new_run(
         continues=request.continues,
         root_run_id=before.root_run_id,
     )
+
+
+def _locale(given: RunInput | None, settings: Effective) -> str:
+    return (given and given.locale) or settings.locale or guess_locale(given.text if given else "")
 
 
 async def _known_modules(api: Api, tx: Tx) -> frozenset[str]:

@@ -89,9 +89,6 @@ _CHANGE: Final = re.compile(
     r"|^\s*(?:please\s+|now\s+)?(?:do (?:it|that) again|in (?:chinese|english))\b",
     re.IGNORECASE,
 )
-_ASKS: Final = re.compile(
-    r"[?？]|[哪谁几吗呢]|什么|多少|怎么|\b(?:who|what|when|where|which|how|why)\b", re.IGNORECASE
-)
 _SHORT: Final = 60
 _QUESTION_HOLDS: Final = 2000  # characters that `work.ask_document` takes
 _NO_MATTER: Final = {
@@ -158,25 +155,26 @@ def from_sources(context: ModelContext, tools: tuple[ToolSpec, ...]) -> list[Int
     known = [tool.name for tool in tools]
     if DRAFT in known and "email" in task.get("contract", {}).get("file_kinds", ()):
         draft = draft_in(str(task["contract"].get("language") or ""), read(context), context.locale)
-        said = {"text": _NO_MATTER["zh" if is_zh(context.locale) else "en"]}
+        said = {"text": _NO_MATTER[_tongue(context)]}
         return [Intention(DRAFT, draft) if draft is not None else Intention(RESPOND, said)]
     makers = wanted_tools(task, known)
     if makers and not task.get("attachments"):  # it composes nothing: a file without a source would be empty
-        return [Intention(RESPOND, {"text": _NO_SOURCE["zh" if is_zh(context.locale) else "en"]})]
+        return [Intention(RESPOND, {"text": _NO_SOURCE[_tongue(context)]})]
     if makers:
         return [Intention(maker, {}) for maker in makers]
     if task.get("contract", {}).get("file_kinds") and HAND_OVER in known and context.module != FILES_HOME:
         return [Intention(HAND_OVER, {"module": FILES_HOME})] if FILES_HOME in context.modules else []
     if task.get("attachments") and ASK_DOCUMENT in known:
-        if (
-            len(context.text) <= _SHORT
-            and not re.search(r"[?？]", context.text)
-            and _CHANGE.search(context.text)
-        ):
-            return [Intention(RESPOND, {"text": _CHANGES["zh" if is_zh(context.locale) else "en"]})]
+        is_question = re.search(r"[?？]", context.text)
+        if len(context.text) <= _SHORT and not is_question and _CHANGE.search(context.text):
+            return [Intention(RESPOND, {"text": _CHANGES[_tongue(context)]})]
         documents = list(task["attachments"])
         return [Intention(ASK_DOCUMENT, {"documents": documents, "question": context.text[:_QUESTION_HOLDS]})]
     return []
+
+
+def _tongue(context: ModelContext) -> str:
+    return "zh" if is_zh(context.locale) else "en"
 
 
 def decide(context: ModelContext, tools: tuple[ToolSpec, ...]) -> list[Intention]:
@@ -190,7 +188,7 @@ def decide(context: ModelContext, tools: tuple[ToolSpec, ...]) -> list[Intention
     # Only this module's own parts are asked about; what is another's is named, not filled in.
     parts = tuple(part if part in mine else replace(part, required_slots=()) for part in result.intents)
     if any(part.intent == "reminder.cancel" and "payload" in part.slots for part in mine):
-        return [Intention(RESPOND, {"text": _ONE_AT_A_TIME["zh" if is_zh(context.locale) else "en"]})]
+        return [Intention(RESPOND, {"text": _ONE_AT_A_TIME[_tongue(context)]})]
     question = question_for(replace(result, intents=parts), context.locale)
     if question is not None:
         asked = question.to_json()
@@ -216,7 +214,7 @@ def not_one_reminder(request: ModelRequest) -> Intention | None:
     details = [one["detail"] for one in json.loads(last.text)["reasons"] if one.get("pointer") in _TOLD]
     if not details:
         return None
-    words = _NOT_ONE["zh" if is_zh(request.context.locale) else "en"]
+    words = _NOT_ONE[_tongue(request.context)]
     return Intention(RESPOND, {"text": words.format(detail=details[0])})
 
 
@@ -235,7 +233,7 @@ def _without_tools(context: ModelContext, result: IntentResult, known: Mapping[s
     """No tool of this module fits: another module's business, small talk, or not understood."""
     homes = [HOMES.get(part.intent) for part in result.intents]
     target = homes[0] if homes else None
-    language = "zh" if is_zh(context.locale) else "en"
+    language = _tongue(context)
     is_elsewhere = target is not None and target != context.module and target in context.modules
     if HAND_OVER in known and is_elsewhere and not result.fallback_required:
         return Intention(HAND_OVER, {"module": target})
