@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fencepost_cli.console import Exit, fail
+
+if TYPE_CHECKING:
+    from fencepost_store.transaction import Store
 
 DATABASE = "fencepost"  # the embedded cluster's
 
@@ -21,3 +27,27 @@ def admin_dsn(data_dir: Path) -> str:
         why = f"no database runs for {data_dir}: start `fencepost up`, or set FENCEPOST_DATABASE_URL"
         raise fail(why, Exit.UNREACHABLE)
     return server.dsn(DATABASE)
+
+
+@asynccontextmanager
+async def as_owner(dsn: str, application: str, *, away: str) -> AsyncIterator[Store]:
+    """The database for a command of its owner's, closed in the end. Exits with what it refused, and why.
+
+    away: what is said where it can't be had, before its own words.
+    """
+    from fencepost_domain.errors import Unavailable
+    from fencepost_runtime.system import SystemIds
+    from fencepost_store.engine import make_engine
+    from fencepost_store.transaction import Store
+    from sqlalchemy.exc import DBAPIError
+
+    store = Store(make_engine(dsn, application=application), SystemIds())
+    try:
+        yield store
+    except Unavailable as error:
+        raise fail(f"{away}: {error}", Exit.UNREACHABLE) from None
+    except DBAPIError as error:
+        why = str(error.orig).splitlines()[0]
+        raise fail(f"the database refused it (is this its owner?): {why}") from None
+    finally:
+        await store.close()

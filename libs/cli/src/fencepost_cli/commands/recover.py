@@ -12,8 +12,10 @@ import typer
 from fencepost.profile import default_data_dir
 
 from fencepost_cli.console import Exit, Json, fail, print_json, say
-from fencepost_cli.databases import admin_dsn
+from fencepost_cli.databases import admin_dsn, as_owner
 
+APPLICATION: Final = "fencepost-recover"
+AWAY: Final = "the database does not answer"
 LISTS: Final = ("paused", "were_paused", "stopping", "reopened", "to_look_up", "by_person")
 
 
@@ -56,19 +58,10 @@ def resume_all(reason: str, data_dir: Path | None, *, as_json: bool) -> None:
 
 
 async def _resumed(dsn: str, reason: str) -> list[str]:
-    from fencepost_domain.errors import Unavailable
-    from fencepost_runtime.system import SystemIds
-    from fencepost_store.engine import make_engine
     from fencepost_store.recover import resume_recovered
-    from fencepost_store.transaction import Store
 
-    store = Store(make_engine(dsn, application="fencepost-recover"), SystemIds())
-    try:
+    async with as_owner(dsn, APPLICATION, away=AWAY) as store:
         done = await resume_recovered(store, actor=f"operator:{getpass.getuser()}", reason=reason)
-    except Unavailable as error:
-        raise fail(f"the database does not answer: {error}", Exit.UNREACHABLE) from None
-    finally:
-        await store.close()
     return [str(run_id) for run_id in done]
 
 
@@ -85,31 +78,19 @@ def _instant(given: str) -> datetime:
 
 
 async def _work(dsn: str, instant: datetime, reason: str, dry_run: bool) -> dict[str, Any]:
-    from fencepost_domain.errors import Invalid, Unavailable
-    from fencepost_runtime.system import SystemIds
-    from fencepost_store.engine import make_engine
+    from fencepost_domain.errors import Invalid
     from fencepost_store.recover import plan_recovery
     from fencepost_store.recover import recover as begin
-    from fencepost_store.transaction import Store
-    from sqlalchemy.exc import DBAPIError
 
-    store = Store(make_engine(dsn, application="fencepost-recover"), SystemIds())
-    try:
-        plan = await plan_recovery(store, instant)
-        if dry_run:
-            return _plan(plan, instant)
-        report = await begin(store, instant, actor=f"operator:{getpass.getuser()}", reason=reason)
+    async with as_owner(dsn, APPLICATION, away=AWAY) as store:
+        try:
+            plan = await plan_recovery(store, instant)
+            if dry_run:
+                return _plan(plan, instant)
+            report = await begin(store, instant, actor=f"operator:{getpass.getuser()}", reason=reason)
+        except Invalid as error:
+            raise fail(f"--lost-after: {error}", Exit.USAGE) from None
         return {**_plan(plan, instant), **_report(report)}
-    except Invalid as error:
-        raise fail(f"--lost-after: {error}", Exit.USAGE) from None
-    except Unavailable as error:
-        raise fail(f"the database does not answer: {error}", Exit.UNREACHABLE) from None
-    except DBAPIError as error:
-        raise fail(
-            f"the database refused it (is this its owner?): {str(error.orig).splitlines()[0]}"
-        ) from None
-    finally:
-        await store.close()
 
 
 def _plan(plan: Any, instant: datetime) -> dict[str, Any]:

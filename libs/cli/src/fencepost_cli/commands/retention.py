@@ -14,7 +14,7 @@ import typer
 from fencepost.profile import default_data_dir
 
 from fencepost_cli.console import Exit, Json, fail, print_json, say
-from fencepost_cli.databases import admin_dsn
+from fencepost_cli.databases import admin_dsn, as_owner
 
 if TYPE_CHECKING:
     from fencepost_store.retention import Month
@@ -54,30 +54,23 @@ def drop_logs(
     raise typer.Exit(int(Exit.FAILED if any(one.keepers for one in months) else Exit.DONE))
 
 
-async def _work(dsn: str, before: datetime, reason: str, dry_run: bool) -> list[Month]:
-    from fencepost_domain.errors import Invalid, Unavailable
-    from fencepost_runtime.system import SystemIds
-    from fencepost_store.engine import make_engine
+async def _work(dsn: str, instant: datetime, reason: str, dry_run: bool) -> list[Month]:
+    from fencepost_domain.errors import Invalid
     from fencepost_store.retention import drop_month, old_months
-    from fencepost_store.transaction import Store
 
-    store = Store(make_engine(dsn, size=1, application="fencepost-drop-logs"), SystemIds())
-    actor = f"operator:{getpass.getuser()}"
-    try:
-        async with store.transaction() as tx:
-            months = await old_months(tx, before)
+    actor, away = f"operator:{getpass.getuser()}", "the database is too busy for it, or not there"
+    async with as_owner(dsn, "fencepost-drop-logs", away=away) as store:
+        try:
+            async with store.transaction() as tx:
+                months = await old_months(tx, instant)
+        except Invalid as error:
+            raise fail(f"--before: {error}", Exit.USAGE) from None
         if dry_run:
             return months
         return [
-            one if one.keepers else await drop_month(store, one.name, before, actor=actor, reason=reason)
+            one if one.keepers else await drop_month(store, one.name, instant, actor=actor, reason=reason)
             for one in months
         ]
-    except Invalid as error:
-        raise fail(f"--before: {error}", Exit.USAGE) from None
-    except Unavailable as error:
-        raise fail(f"the database is too busy for it, or not there: {error}", Exit.UNREACHABLE) from None
-    finally:
-        await store.close()
 
 
 def _say(months: list[Month], dry_run: bool) -> None:
