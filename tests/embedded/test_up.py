@@ -1,5 +1,6 @@
 """`fencepost up` as a person meets it: what it prints, Ctrl-C, a second one."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -26,10 +27,10 @@ def folder() -> Iterator[Path]:
         yield made
 
 
-def up(folder: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", UP, str(folder)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+def up(folder: Path, **env: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", UP, str(folder)]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=os.environ | env)
 
 
 def read_until(stream: object, word: str) -> str:
@@ -68,3 +69,12 @@ def test_ctrl_c_while_it_starts_leaves_nobody(folder: Path) -> None:
     assert process.returncode == 130
     assert "Traceback" not in errors
     assert not alive(pid)
+
+
+def test_it_says_what_a_service_is_up_without(folder: Path) -> None:
+    with up(folder, STUB_LACKS='{"graph of trips": "refused"}') as process:
+        said = read_until(process.stderr, "graph of trips")
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    last = said.splitlines()[-1]
+    assert "(refused)" in last and last.endswith(f"{folder / 'logs'}/api.log says why")

@@ -94,11 +94,11 @@ async def test_a_run_that_could_do_nothing_is_refused_with_the_way_out(
     problem = refused.json()
     assert (refused.status_code, problem["code"]) == (429, "budget_exhausted")
     assert problem["errors"][0]["code"] == limit
-    assert "0.50 of 0.50" in problem["detail"] and "fencepost budgets set" in problem["detail"]
+    assert "0.5 of 0.5" in problem["detail"] and "fencepost budgets set" in problem["detail"]
     assert 0 < int(refused.headers["retry-after"]) <= 86_400
     chinese = await ann.post("/v1/runs", json=saying(text="明早九点提醒我交周报"), headers=a_key())
     said = chinese.json()["detail"]
-    assert "额度已用完：已用 0.50，上限 0.50" in said and "管理员可以提高额度" in said
+    assert "额度已用完：已用 0.5，上限 0.5" in said and "管理员可以提高额度" in said
     assert (await ann.post("/v1/runs", json=saying(), headers=key)).status_code == 429
     await chief.put("/v1/budgets", json={"user_id": user, "per": "day", "limits": {"cost": "1"}})
     assert (await ann.post("/v1/runs", json=saying(), headers=key)).status_code == 201, "the key was not used"

@@ -22,10 +22,16 @@ log = get_logger(__name__)
 
 
 class Beside:
-    """verdicts: by name `ok`, or the kind of what was raised; empty until the first look ended."""
+    """verdicts: by name `ok`, or the kind of what was raised; empty until the first look ended.
 
-    def __init__(self, checks: Mapping[str, Check] | None = None) -> None:
+    lasting: what a start already found, which no later look changes.
+    """
+
+    def __init__(
+        self, checks: Mapping[str, Check] | None = None, lasting: Mapping[str, str] | None = None
+    ) -> None:
         self._checks = dict(checks or {})
+        self._lasting = dict(lasting or {})
         self.verdicts: dict[str, str] = {}
 
     async def look(self) -> None:
@@ -42,14 +48,17 @@ class Beside:
 
     def told(self, ready: bool, checks: Mapping[str, str]) -> dict[str, Any]:
         """The body of `/readyz`: `ok`, `degraded` (works, but not what needs these), `not ready`."""
-        away = any(verdict != "ok" for verdict in self.verdicts.values())
+        beside = self.verdicts | self._lasting
+        away = any(verdict != "ok" for verdict in beside.values())
         status = "not ready" if not ready else "degraded" if away else "ok"
-        return {"status": status, "checks": {**checks, **self.verdicts}}
+        return {"status": status, "checks": {**checks, **beside}}
 
 
-def beside_of(artifacts: ArtifactStore | None, secrets: Secrets) -> Beside:
+def beside_of(
+    artifacts: ArtifactStore | None, secrets: Secrets, lasting: Mapping[str, str] | None = None
+) -> Beside:
     """Of what the settings name: `artifacts`, and `vault` where secrets are read there."""
     checks = dict(secrets.checks())
     if artifacts is not None:
         checks["artifacts"] = artifacts.check
-    return Beside(checks)
+    return Beside(checks, lasting)

@@ -48,26 +48,31 @@ def check_budgets(budgets: Sequence[SharedBudget], now: datetime, locale: str) -
     raise Refusal("budget_exhausted", detail, [_named(budget, kind)], headers)
 
 
+def _amounts(budget: SharedBudget, kind: Kind) -> tuple[str, str]:
+    """Used, and the limit, as the budget's own view writes them."""
+    return written(budget.used.get(kind, Decimal(0))), written(budget.limits[kind])
+
+
 def _english(budget: SharedBudget, kind: Kind) -> str:
     whose = "Your tenant's" if budget.user_id is None else "Your"
-    used = budget.used.get(kind, Decimal(0))
+    used, limit = _amounts(budget, kind)
     anew = "It doesn't begin anew by itself."
     if budget.ends_at is not None:
         anew = f"It begins anew at {utc(budget.ends_at).isoformat()}."
     return (
-        f"{whose} budget of {kind} per {budget.per} is used up: {used} of {budget.limits[kind]}. {anew}"
+        f"{whose} budget of {kind} per {budget.per} is used up: {used} of {limit}. {anew}"
         " An admin can raise it: PUT /v1/budgets, or `fencepost budgets set`."
     )
 
 
 def _chinese(budget: SharedBudget, kind: Kind) -> str:
     whose = "您所在组织" if budget.user_id is None else "您"
-    used = budget.used.get(kind, Decimal(0))
+    used, limit = _amounts(budget, kind)
     anew = "它不会自动重置。"
     if budget.ends_at is not None:
         anew = f"将于 {utc(budget.ends_at).isoformat()} 重置。"
     return (
-        f"{whose}的{_PER[str(budget.per)]}{_KINDS[kind]}额度已用完：已用 {used}，上限 {budget.limits[kind]}。"
+        f"{whose}的{_PER[str(budget.per)]}{_KINDS[kind]}额度已用完：已用 {used}，上限 {limit}。"
         f"{anew}管理员可以提高额度：PUT /v1/budgets，或 `fencepost budgets set`。"
     )
 
@@ -84,4 +89,4 @@ _KINDS: Final[Mapping[Kind, str]] = {
 
 def _named(budget: SharedBudget, kind: Kind) -> dict[str, Any]:
     limit = f"{budget.scope}_{kind}"
-    return {"pointer": "", "code": limit, "detail": f"{budget.limits[kind]} per {budget.per}"}
+    return {"pointer": "", "code": limit, "detail": f"{written(budget.limits[kind])} per {budget.per}"}

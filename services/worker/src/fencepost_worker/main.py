@@ -86,10 +86,14 @@ def _folders(settings: WorkerSettings) -> list[ModuleFolder]:
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """What this worker serves. brought: graphs of authors, in the place of ours for their modules."""
+    """What this worker serves. brought: graphs of authors, in the place of ours for their modules.
+
+    refused: modules that it doesn't serve, since their graphs can't be.
+    """
 
     modules: tuple[str, ...]
     brought: Sequence[Ready]
+    refused: Sequence[str] = ()
 
     def definitions(self) -> dict[str, Definition]:
         """By fingerprint, the newest of each kind first."""
@@ -112,11 +116,11 @@ async def _serving(settings: WorkerSettings, outside: Outside) -> Serving:
     wanted = modules_of(settings)
     folders = [folder for folder in _folders(settings) if folder.name in wanted]
     ready, refused = await take_up(folders, outside.store, outside.writer)
-    names = {error.module for error in refused}
+    names = sorted({error.module for error in refused})
     modules = tuple(name for name in wanted if name not in names)
     if not modules:
         raise SettingsError("no module can be served: " + "; ".join(map(str, refused)))
-    return Serving(modules, ready)
+    return Serving(modules, ready, names)
 
 
 def _reach(settings: WorkerSettings, stack: AsyncExitStack) -> Outside:
@@ -180,7 +184,11 @@ def _wire(settings: WorkerSettings, outside: Outside, serving: Serving) -> Worke
         boot_id,
         modules,
         outside.bell,
-        beside_of(outside.artifacts, outside.served.secrets),
+        beside_of(
+            outside.artifacts,
+            outside.served.secrets,
+            {f"graph of {module}": "refused" for module in serving.refused},
+        ),
     )
 
 

@@ -15,6 +15,7 @@ from fencepost_cli.embedded.accounts import PostgresUnavailable
 from fencepost_cli.embedded.bring_up_schema import MigrationsFailed
 from fencepost_cli.embedded.child import ChildFailed
 from fencepost_cli.embedded.postgres import PostgresFailed
+from fencepost_cli.embedded.probe import lacks
 from fencepost_cli.embedded.supervisor import AlreadyRunning, Embedded
 
 MODULES: Final = ("companion", "life", "work", "migration")
@@ -79,6 +80,7 @@ async def run(mesh: Embedded) -> int:
 async def _serve(mesh: Embedded, stop: asyncio.Event, started: float) -> int:
     async with mesh:
         _greet(mesh, time.monotonic() - started)
+        await _tell_what_is_missing(mesh)
         failing = asyncio.create_task(mesh.wait_failed())
         stopping = asyncio.create_task(stop.wait())
         await asyncio.wait([failing, stopping], return_when=asyncio.FIRST_COMPLETED)
@@ -87,6 +89,14 @@ async def _serve(mesh: Embedded, stop: asyncio.Event, started: float) -> int:
             raise failing.result()
         failing.cancel()
     return 0
+
+
+async def _tell_what_is_missing(mesh: Embedded) -> None:
+    """What a service came up without: a graph or a contract that it refused, the bucket, Vault."""
+    for child in list(mesh.children.values()):
+        for name, said in (await lacks(child.port)).items():
+            line = f"  {child.spec.name} is up without the {name} ({said}); {child.log_file} says why"
+            typer.secho(line, fg="yellow", err=True)
 
 
 def _greet(mesh: Embedded, seconds: float) -> None:
