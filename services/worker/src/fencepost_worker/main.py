@@ -100,6 +100,10 @@ class Serving:
         graphs: list[Definition] = [*DEFINITIONS, *(one.definition for one in self.brought)]
         return {one.fingerprint(): one for one in graphs}
 
+    def lacks(self) -> dict[str, str]:
+        """As readiness tells it."""
+        return {f"graph of {module}": "refused" for module in self.refused}
+
 
 async def serve(settings: WorkerSettings, stop: asyncio.Event) -> None:
     """Run one worker until `stop`, then drain it."""
@@ -184,11 +188,7 @@ def _wire(settings: WorkerSettings, outside: Outside, serving: Serving) -> Worke
         boot_id,
         modules,
         outside.bell,
-        beside_of(
-            outside.artifacts,
-            outside.served.secrets,
-            {f"graph of {module}": "refused" for module in serving.refused},
-        ),
+        beside_of(outside.artifacts, outside.served.secrets, serving.lacks()),
     )
 
 
