@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import pytest
+from fencepost_worker.flow.siblings import Siblings
 
 from tests.services.worker.agentic import MAKE, READ, composed, records
 from tests.services.worker.stage import Stage, call_of, plan_of, step
@@ -22,25 +23,34 @@ BLOCKED = {"verdict": "blocked", "reasons": [{"text": "it failed"}]}
 class Parts:
     """A composer of three parts, a, b and c. held: answers when the event is set; bad: never answers well."""
 
-    def __init__(self, *, bad: str = "", held: str = "", after: str = "", good: bool = False) -> None:
-        self.bad, self.held, self.after = bad, held, after
+    def __init__(self, *, bad: str = "", held: str = "", good: bool = False) -> None:
+        self.bad, self.held = bad, held
         self.verdict = ALL if good else BLOCKED
         self.go = asyncio.Event()
-        self.asked: list[str] = []
 
     def __call__(self, body: dict[str, Any]) -> dict[str, Any] | str | list[Any]:
         said = text_of(body)
         part = next((one for one in "abc" if f"{one}-1" in said), "")
         if not part:
             return call_of(what="all")
-        self.asked.append(part)
-        if part == self.after and (part not in self.bad or self.asked.count(part) == 2):
-            self.go.set()
         if part in self.bad:
             return "I would rather talk."
         if part in self.held:
             return [self.go, *tool_answer("compose", composed(body))]
         return composed(body)
+
+
+def released_by_a_failure(monkeypatch: pytest.MonkeyPatch, **more: Any) -> Parts:
+    """Parts whose held ones answer once the worker itself holds another for failed, not merely for asked."""
+    parts, settled = Parts(**more), Siblings.settled
+
+    def noted(self: Siblings, *, ok: bool) -> None:
+        settled(self, ok=ok)
+        if not ok:
+            parts.go.set()
+
+    monkeypatch.setattr(Siblings, "settled", noted)
+    return parts
 
 
 async def played(stage: Stage, parts: Parts, **more: Any) -> tuple[str, str, str | None]:
@@ -80,9 +90,11 @@ async def test_the_first_answer_is_enough_and_the_others_are_stopped(stage: Stag
     assert await open_calls(stage) == 0, "a stopped request is settled as such"
 
 
-async def test_a_quorum_is_enough_though_one_part_failed(stage: Stage) -> None:
+async def test_a_quorum_is_enough_though_one_part_failed(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The failure comes before the answer that makes the quorum: it decides nothing yet, and stops nobody."""
-    parts = Parts(bad="b", held="c", after="b", good=True)
+    parts = released_by_a_failure(monkeypatch, bad="b", held="c", good=True)
     assert await played(stage, parts, join="quorum", quorum=2) == DONE
     assert await joined(stage) == ["ok", "failed", "ok"]
     assert rows_made(stage) == {"a", "c"}
@@ -106,8 +118,10 @@ async def test_a_failure_takes_the_rest_along_where_all_are_needed(stage: Stage)
     assert await open_calls(stage) == 0
 
 
-async def test_a_failure_keeps_the_others_running_where_the_plan_says_so(stage: Stage) -> None:
-    parts = Parts(bad="b", held="ac", after="b")
+async def test_a_failure_keeps_the_others_running_where_the_plan_says_so(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = released_by_a_failure(monkeypatch, bad="b", held="ac")
     assert await played(stage, parts, on_failure="keep") == ("failed", "required_task_failed", "blocked")
     assert await joined(stage) == ["ok", "failed", "ok"]
     assert MAKE not in json.dumps(stage.bench.gateway.prepared)
