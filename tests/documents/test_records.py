@@ -3,7 +3,7 @@
 import pytest
 from fencepost_documents.ir import Problem, SourceDocument, Unit
 from fencepost_documents.read import read_document
-from fencepost_documents.records import extract_records, join_sets
+from fencepost_documents.records import extract_records, headings_of, join_sets
 
 from tests.documents.made import hostile, packages
 
@@ -105,3 +105,16 @@ def test_nothing_to_cover_is_covered() -> None:
 def test_the_same_bytes_give_the_same_records() -> None:
     data = packages.merged_xlsx()
     assert extract_records(read_document(data, "m.xlsx")) == extract_records(read_document(data, "m.xlsx"))
+
+
+def test_a_documents_own_headings_are_kept_beside_the_fields() -> None:
+    units = [
+        Unit(
+            locator=f"S!{n}",
+            kind="table_row",
+            text="A | 5 | x",
+            columns={"Name": "A", "预算 （元）": "5", "Zone": "x"},
+        )
+        for n in (2, 3)
+    ]
+    assert headings_of(made(*units)) == {"name": "Name", "amount": "预算 （元）"}

@@ -19,7 +19,7 @@ from fencepost_documents.gates.presentation_words import fitting_languages
 from fencepost_documents.ir import Coverage, RecordSet, SourceDocument
 from fencepost_documents.overview import asks_overview, overview
 from fencepost_documents.read import read_document_async
-from fencepost_documents.records import extract_records, join_sets
+from fencepost_documents.records import extract_records, headings_of, join_sets
 
 from .wording import coverage_words, document_words, is_zh, pick, reading, refused_words
 
@@ -60,7 +60,8 @@ class ExtractDocument:
             "text": "\n".join(lines),
             "documents": [
                 *(
-                    _shown(each, len(found.records)) | {"languages": fitting_languages(found)}
+                    _shown(each, len(found.records))
+                    | {"languages": fitting_languages(found), "headings": headings_of(each)}
                     for each, (_, found) in zip(read, sets, strict=True)
                 ),
                 *_shown_refused(refused, ctx.locale),

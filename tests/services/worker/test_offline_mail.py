@@ -20,6 +20,11 @@ from fencepost_worker.models.offline_mail import draft_in, draft_of
             [{"address": "bob@example.com"}],
         ),
         ("给张经理写一封邮件，请他周五前提交季度报告", "zh-CN", [{"name": "张经理"}]),
+        (
+            "draft an email to Anna Schmidt that sums up the total revenue per region",
+            "en-US",
+            [{"name": "Anna Schmidt"}],
+        ),
     ],
 )
 def test_a_draft_of_the_users_words_passes_its_gate(text: str, locale: str, to: object) -> None:
@@ -46,3 +51,20 @@ def test_a_language_that_rules_cannot_write_makes_no_draft() -> None:
     )
     assert draft_in("en", found, "zh-CN") is None
     assert draft_in("zh", found, "zh-CN") is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "greeting", "subject"),
+    [
+        ("draft an email to Anna Schmidt that sums up the budget", "Dear Anna Schmidt,", "The budget"),
+        ("write an email to Dr. Smith asking for the report", "Dear Dr. Smith,", "The report"),
+        ("draft a mail to Anna Monday is fine with me", "Dear Anna,", "Monday is fine with me"),
+        ("draft an email to Maria I'm late", "Dear Maria,", "I'm late"),
+        ("write a mail to my boss that I am ill", "Hello,", "I am ill"),
+    ],
+)
+def test_a_whole_name_is_greeted_and_the_rest_is_the_matter(text: str, greeting: str, subject: str) -> None:
+    found = detect(text, reference=datetime(2026, 12, 1, tzinfo=UTC), zone="UTC", locale="en", currency="USD")
+    draft = draft_of(found, is_chinese=False)
+    assert draft is not None
+    assert (draft["greeting"], draft["subject"]) == (greeting, subject)

@@ -93,12 +93,24 @@ def folded(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
+def without_unit(header: str) -> str:
+    """A header's words alone, folded: 金额（元）* is 金额."""
+    return _MARKS.sub("", _UNIT.sub("", _MARKS.sub("", folded(header))))
+
+
 def canonical(header: str) -> str | None:
     """The field a header names; None when the list doesn't know it."""
-    plain = _MARKS.sub("", folded(header))
-    without_unit = _MARKS.sub("", _UNIT.sub("", plain))
-    squeezed = without_unit.replace(" ", "")  # 名 称, as forms space their headers
-    return _CANONICAL.get(plain) or _CANONICAL.get(without_unit) or _CANONICAL.get(squeezed)
+    plain, words = _MARKS.sub("", folded(header)), without_unit(header)
+    squeezed = words.replace(" ", "")  # 名 称, as forms space their headers
+    spellings = (plain, words, squeezed, singular(words))
+    return next((_CANONICAL[one] for one in spellings if one in _CANONICAL), None)
+
+
+def singular(word: str) -> str:
+    """dates: date. An English word by its end alone, so for comparing, not for showing."""
+    if word.endswith("ies"):
+        return f"{word[:-3]}y"
+    return word[:-1] if word.isascii() and word.endswith("s") and not word.endswith("ss") else word
 
 
 def field_name(header: str) -> str:

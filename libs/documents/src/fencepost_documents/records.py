@@ -40,6 +40,15 @@ def extract_records(document: SourceDocument, wanted: Sequence[str] = ()) -> Rec
     return _set(records, total + len(unread), left_out + unread)
 
 
+def headings_of(document: SourceDocument) -> dict[str, str]:
+    """How the document heads each field of its tables, where that isn't the field's own name."""
+    found: dict[str, str] = {}
+    for unit in document.units:
+        for header in unit.columns or ():
+            found.setdefault(field_name(header), " ".join(header.split()))
+    return {name: header for name, header in found.items() if name != header}
+
+
 def join_sets(sets: Iterable[tuple[str, RecordSet]], unread: Sequence[str] = ()) -> RecordSet:
     """Several documents' records as one set, in the given order; coverage of all of them together.
 

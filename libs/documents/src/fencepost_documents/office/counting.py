@@ -28,7 +28,11 @@ def overview(records: RecordSet, headings: Sequence[str], language: Language) ->
     """Bullets for who reads nothing else."""
     count = len(records.records)
     files = len({record.artifact_id for record in records.records})
-    yield pick(language, f"共 {count} 条记录，来自 {files} 个文件", f"{count} records from {files} files")
+    yield pick(
+        language,
+        f"共 {count} 条记录，来自 {files} 个文件",
+        f"{counted_en(count, 'record')} from {counted_en(files, 'file')}",
+    )
     joined = pick(language, "、", ", ").join(headings)
     yield pick(language, f"包含字段：{joined}", f"Fields: {joined}")
     if days := sorted(filter(None, (day_of(record.fields.get("time", "")) for record in records.records))):
@@ -41,6 +45,10 @@ def overview(records: RecordSet, headings: Sequence[str], language: Language) ->
             pick(language, f"{name}（{number} 条）", f"{name} ({number})") for name, number in groups[:3]
         )
         yield pick(language, f"按{word}最多：{said}", f"Most by {word}: {said}")
+
+
+def counted_en(count: int, thing: str) -> str:
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
 
 
 def day_of(text: str) -> str:
@@ -64,7 +72,8 @@ def largest_groups(records: RecordSet, language: Language) -> tuple[str, list[tu
 
 
 def chart_of(records: RecordSet, language: Language) -> Chart | None:
-    """Records by month where they have dates in several, else by their largest groups, else by file."""
+    """Records by month where they have dates in several, else by their largest groups, else by file; None
+    where that is one bar."""
     months = Counter(day[:7] for record in records.records if (day := day_of(record.fields.get("time", ""))))
     if 2 <= len(months) <= _MOST_BARS * 2:
         ordered = sorted(months.items())
@@ -74,8 +83,7 @@ def chart_of(records: RecordSet, language: Language) -> Chart | None:
         ordered = groups[:_MOST_BARS]
         word = pick(language, *_GROUP_WORDS[field])
         title = pick(language, f"按{word}统计的记录数", f"Records by {word}")
-    elif records.records:
-        names = Counter(record.artifact_id for record in records.records)
+    elif len(names := Counter(record.artifact_id for record in records.records)) > 1:
         ordered = [(pick(language, f"文件 {at}", f"File {at}"), number)
                    for at, number in enumerate(names.values(), 1)][:_MOST_BARS]  # fmt: skip
         title = pick(language, "各文件记录数", "Records by file")

@@ -29,7 +29,7 @@ _LIST_BA: Final = lazy(
 _NAME_EN: Final = r"(?:the |a |an |its |their |each )?[a-z][\w/%#'-]*(?: [a-z][\w/%#'-]*){0,2}?"
 _LIST_EN: Final = lazy(
     rf"\b(?:(?P<strong>(?:columns?|fields?|headers?)(?: (?:for|named|called|are|should be|must be|being|like))?\s*:?|(?:each|every) (?:row|record|entry|item|line|slide) (?:should |must |needs to |has to |to )?(?:has|have|show|list|include|contain|with)s?:?)"
-    rf"|(?P<weak>with(?: the)?|including|includes?:?|containing|contains?|showing|shows?|listing|lists?|covering|that has|it needs|needs?|must have|should have|must include|should include|extract(?:ing)?|give|(?:excel|spreadsheet|workbook|table) ?:))"
+    rf"|(?P<weak>(?:with )?(?:a |one |the )?tables? (?:of(?! contents\b)|with|listing|showing|that (?:has|lists|shows))|with(?: the)?|including|includes?:?|containing|contains?|showing|shows?|listing|lists?|covering|that has|it needs|needs?|must have|should have|must include|should include|extract(?:ing)?|give|(?:excel|spreadsheet|workbook|table) ?:))"
     rf" ?(?:the |these |following |columns? |fields? |for |named |of |:|both )*(?P<list>\"?{_NAME_EN}\"?(?:(?:\s*,\s*(?:and |or )?| and | & | plus )\"?{_NAME_EN}\"?){{0,{MOST - 1}}})"
     rf"(?P<tail> ?(?:columns?|fields?)\b)?(?=[.;!?\n\ufffc]|$| (?:for|of|from|per|in|as|to|by|using|based|on) |,? (?:in|as) |, (?:every|all|each|please|nothing|no|one|sorted|grouped) )"
 )
@@ -42,6 +42,9 @@ _NO_FIELD: Final = lazy(
     r"表格?$|^表|图片|图表|配图|插图|照片|柱状|饼图|折线|封面|目录|总结|备注$|演讲|附件|全部|所有|每|完整|不|中文|英文|英语|页|ppt|word|excel|文档|幻灯|以上|以下|内容$|信息$|数据$|字段|动画|^(?:发|给|用|请|做|写|生成|导出|不要|要|需|并|再|然后|按|以|把|将|根据|基于|输出)|标题页|结尾|来源$|^[\d.%-]+$|\d+[个张页条]|^(?:我|你|他|她|它)"
     r"|\b(?:tables?|charts?|graphs?|pictures?|images?|photos?|notes?|covers?|agenda|summary|slides?|pages?|attachment|attached|english|chinese|all|every|each|everything|animations?|bullets?|text|sections?|title slide|details?|information|data|rows?|sources?|illustrations?|diagrams?|references?|me|it|them|him|her|you|us|my|your|love|care|regards|that|this|how|what|real|nothing|examples?|conclusions?|introduction|appendix)\b|^(?:send|e-?mail (?:it|me|him|her|them)|make|use|please|then|do|put|create|write|in|for|without|no|not|don't)\b"
 )
+# Made of many rows, so a column of none: with the average units per quarter, with total revenue by region.
+_MADE_OF_MANY: Final = lazy(r"^(?:the )?(?:average|mean|sum|total|number|count)\b")
+_FOR_EACH: Final = lazy(r"\s+(?:per|by|for each|for every)\b")
 _COMMA: Final = re.compile(r"[,;]")
 _TRIM: Final = " \t\"'“”‘’「」《》()（）"
 _LEAD_EN: Final = re.compile(r"^(?:the|a|an|its|their|each|both|columns?|fields?)\s+")
@@ -71,6 +74,8 @@ def field_lists(scope: Scope) -> list[FieldList]:
             if not _is_ordered(scope, match.start()) or negated(scope.masked, match.start(), scope.zh):
                 continue
             names, end = _names(scope, match, splitter)
+            if _FOR_EACH.match(scope.norm, end):
+                names = [name for name in names if not _MADE_OF_MANY.match(name.lower())]
             sure = bool(match.group("strong")) or bool((match.group("tail") or "").strip(" 等"))
             if len(names) >= (1 if sure else 2):
                 cue = "strong" if match.group("strong") else "list"  # a weak cue may be a file: in Excel: ...

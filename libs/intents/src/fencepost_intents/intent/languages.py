@@ -65,6 +65,10 @@ _ZH_REPLY: Final = lazy(r"回复([^\s,，。的]{1,8})的")
 _EN_TO: Final = lazy(
     r"\b(?:e-?mail|mail|message|reply|respond) (?:to )?((?:my |our |the )?[a-z][\w.'-]*)|\bto ((?:my |our |the )?[a-z][\w.'-]*)"
 )
+# What else of a name stands behind its first word: Anna Schmidt, Dr. Smith, but not Bob I'm late, Bob Monday.
+_MORE_OF_A_NAME: Final = lazy(
+    r"(?: (?!(?:I|I'm|I'll|Please|That|The|About|We|My|Our|Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)(?:day)?\b)[A-Z][\w'’-]*){1,2}"
+)
 _NOT_PEOPLE: Final = frozenset(
     [
         "me",
@@ -154,6 +158,8 @@ def recipients(text: str, norm: str, window: Span, zh: bool) -> SlotValue | None
     for match in matches:
         group = match.lastindex or 1
         start, end = match.span(group)
+        if text[start].isupper() and (more := _MORE_OF_A_NAME.match(text, end)):
+            end = more.end()
         name = text[start:end].removesuffix("'s")
         if (
             name.lower() not in _NOT_PEOPLE

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from fencepost_documents.ir import Coverage, Record, RecordSet
 from fencepost_documents.office.from_records import (
+    Words,
     default_title,
     document_from_records,
     outline_from_records,
@@ -25,23 +26,23 @@ from fencepost_domain.task_contract import TaskContract
 _NOTHING: Final = Coverage(units_total=0, units_used=0, ratio=1.0, left_out=())
 
 
-def file_arguments(tool: str, task: Mapping[str, Any], *, is_chinese: bool) -> dict[str, Any]:
-    """Arguments of a `work.create_*` tool for this batch."""
+def file_arguments(tool: str, task: Mapping[str, Any], asked: str, *, is_chinese: bool) -> dict[str, Any]:
+    """Arguments of a `work.create_*` tool for this batch. asked: the request's words."""
     contract = TaskContract.from_json(task["contract"])
     documents = _documents(task)
     language = _language(contract, documents, is_chinese=is_chinese)
     names = {str(one["artifact_id"]): str(one.get("name", "")) for one in documents}
-    found = _records(task)
+    found, words = _records(task), Words(asked, _headings(documents))
     if task["branch"]["of"] > 1:
-        return _part(tool, task, found, contract, language, names)
+        return _part(tool, task, found, contract, language, names, words)
     made: Any
     match tool:
         case "work.create_document":
-            made = document_from_records(found, contract, language, names)
+            made = document_from_records(found, contract, language, names, words=words)
         case "work.create_workbook":
-            made = workbook_from_records(found, contract, language, names)
+            made = workbook_from_records(found, contract, language, names, words=words)
         case _:
-            made = outline_from_records(found, contract, language, names)
+            made = outline_from_records(found, contract, language, names, words=words)
             made = fit_pages(made, *contract.pages) if contract.pages else made
     return _plain(made)
 
@@ -61,6 +62,16 @@ def _language(
     if any(wished not in one for one in fitting) and all(other in one for one in fitting):
         return other
     return wished
+
+
+def _headings(documents: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """By field, as the documents have them; what two head differently keeps the field's name."""
+    found: dict[str, str] = {}
+    for document in documents:
+        for name, heading in document.get("headings", {}).items():
+            if found.setdefault(name, heading) != heading:
+                found[name] = ""
+    return {name: heading for name, heading in found.items() if heading}
 
 
 def _documents(task: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -97,12 +108,14 @@ def _part(
     contract: TaskContract,
     language: Language,
     names: Mapping[str, str],
+    words: Words,
 ) -> dict[str, Any]:
     documents = _documents(task)
     sources = [str(one["artifact_id"]) for one in documents if one.get("records")]
     whole = _whole(found, contract, documents)
     head = default_title(whole, contract, language, names)
-    tables = tables_of_records(found, pick_columns(found, contract, language), language)
+    columns = pick_columns(found, contract, language, words.headings)
+    tables = tables_of_records(found, columns, language)
     rows = [_placed(_plain(table), found, several=len(sources) > 1) for table in tables if table.rows]
     base = {"title": head, "language": language, "sources": list(contract.attachments or sources)}
     index, of = task["branch"]["index"], task["branch"]["of"]

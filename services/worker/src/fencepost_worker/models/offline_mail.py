@@ -16,10 +16,13 @@ from fencepost_quality.scripts import main_language
 DRAFT: Final = "work.draft_email"
 _ADDRESS: Final = re.compile(r"[^\s@<>]+@[^\s@<>]+\.[^\s@<>]+")
 _ASKS: Final = re.compile(
-    r"^(?:to\s+)?(?:asking|ask|telling|tell|saying|say|about|that|requesting|request|regarding)"
+    r"^(?:(?:that|which)\s+)?(?:sums?\s+up|summari[sz]es|explains|describes|covers|lists)\s+"
+    r"|^(?:summing\s+up|summari[sz]ing|explaining|describing|covering|listing|with\s+a\s+summary\s+of)\s+"
+    r"|^(?:to\s+)?(?:asking|ask|telling|tell|saying|say|about|that|requesting|request|regarding)"
     r"(?:\s+(?:him|her|them))?(?:\s+(?:for|to|that|about))?\s+",
     re.IGNORECASE,
 )
+_NO_NAME: Final = re.compile(r"(?:my|our|the)\s|(?:我|我们)的", re.IGNORECASE)
 _THIRD: Final = re.compile(r"^(?:请)?(?:他们|她们|他|她)")
 
 
@@ -76,7 +79,9 @@ def _people(value: Any) -> list[dict[str, str]]:
 
 
 def _name(people: list[dict[str, str]]) -> str:
-    return next((one["name"] for one in people if "name" in one), "")
+    """Whom to greet by name; `my boss` has one that the words don't say."""
+    named = (one["name"] for one in people if "name" in one)
+    return next((name for name in named if not _NO_NAME.match(name)), "")
 
 
 def _english(matter: str, people: list[dict[str, str]]) -> Mapping[str, Any]:

@@ -94,7 +94,7 @@ def _composed(task: Mapping[str, Any], text: str, *, is_chinese: bool) -> dict[s
         from fencepost_worker.models.offline_files import file_arguments  # what it needs loads slowly
 
         used = [str(record.get("source_locator", "")) for record in task["records"]]
-        return {"arguments": file_arguments(tool, task, is_chinese=is_chinese), "used_locators": used}
+        return {"arguments": file_arguments(tool, task, text, is_chinese=is_chinese), "used_locators": used}
     return {"arguments": {}, "used_locators": []}
 
 
