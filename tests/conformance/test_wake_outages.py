@@ -101,7 +101,7 @@ async def test_an_outage_beyond_patience_leaves_no_old_client_behind(
         sent = message()
         await eventually(partial(_is_delivered, bench.publisher(), [sent]), timeout=20)
         await ear.hears(sent.run_id)
-    await eventually(lambda: asyncio.all_tasks() <= before, timeout=5)
+    await eventually(lambda: asyncio.all_tasks() <= before)
 
 
 @pytest.mark.kafka

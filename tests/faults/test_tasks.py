@@ -137,7 +137,7 @@ async def test_waiting_runs_no_graph_and_a_told_end_wakes_at_once(mesh: Mesh, sk
         [(revision, attempt)] = await mesh.sql(
             "SELECT revision, attempt FROM agent.runs WHERE id = %s", run["id"]
         )
-        await eventually(lambda: polled(skill, 3), timeout=15.0)
+        await eventually(lambda: polled(skill, 3))
         assert await mesh.sql("SELECT revision, attempt FROM agent.runs WHERE id = %s", run["id"]) == [
             (revision, attempt)
         ], "polled, and nothing of the run was started"

@@ -164,7 +164,7 @@ class SseReader:
         line, _, self._buffer = self._buffer.partition(b"\n")
         return line.rstrip(b"\r").decode()
 
-    async def next(self, timeout: float = 5.0) -> SseEvent | None:
+    async def next(self, timeout: float = 30.0) -> SseEvent | None:
         """The next event, None at the end of the stream. Raises TimeoutError."""
         async with asyncio.timeout(timeout):
             name, data, seen = "message", [], None
@@ -188,7 +188,7 @@ class SseReader:
                     self.retry = int(value)
             return None
 
-    async def until(self, wanted: Callable[[SseEvent], bool], timeout: float = 5.0) -> list[SseEvent]:
+    async def until(self, wanted: Callable[[SseEvent], bool], timeout: float = 30.0) -> list[SseEvent]:
         """Events up to and with the first wanted one."""
         found: list[SseEvent] = []
         while (event := await self.next(timeout)) is not None:
@@ -197,7 +197,7 @@ class SseReader:
                 return found
         raise AssertionError(f"the stream ended after {found}")
 
-    async def rest(self, timeout: float = 5.0) -> list[SseEvent]:
+    async def rest(self, timeout: float = 30.0) -> list[SseEvent]:
         found: list[SseEvent] = []
         while (event := await self.next(timeout)) is not None:
             found.append(event)

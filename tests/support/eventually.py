@@ -16,11 +16,12 @@ async def eventually(
 @overload
 async def eventually(ask: Callable[[], Answer], timeout: float = ..., every: float = ...) -> Answer: ...
 async def eventually(
-    ask: Callable[[], Awaitable[Answer] | Answer], timeout: float = 10.0, every: float = 0.02
+    ask: Callable[[], Awaitable[Answer] | Answer], timeout: float = 40.0, every: float = 0.02
 ) -> Answer:
     """The first truthy answer of `ask`; an AssertionError or a false answer means: ask again.
 
-    After `timeout` seconds the last AssertionError, or one that quotes the last answer. `None` counts as
+    The limit is for what never comes, so it is far above what a busy machine needs: after `timeout` seconds
+    the last AssertionError, or one that quotes the last answer. `None` counts as
     false, so an `ask` made of asserts must return something: `return True`.
     """
     end = time.monotonic() + timeout

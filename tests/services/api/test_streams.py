@@ -153,7 +153,7 @@ async def test_ss3_a_stream_is_not_held_back_and_is_kept_alive(served: Served, l
         stream = SseReader(response)
         await stream.next()
         with pytest.raises(TimeoutError):
-            await stream.next(timeout=1.0)
+            await stream.next(timeout=2.0)
     assert len(stream.comments) >= 2  # one each 0.3 s here; 15 s by default
     assert stream.last_id == "1"  # a comment carries no id
 
@@ -202,7 +202,7 @@ async def test_streams_end_at_once_when_the_process_is_to_stop(served: Served, l
         await stream.next()
         await eventually(lambda: bool(served.api.feed.followers))
         served.api.stop.set()
-        async with asyncio.timeout(1.5):
+        async with asyncio.timeout(10):
             assert await stream.rest() == [] and await feed.rest() == []
 
 
@@ -211,7 +211,7 @@ async def test_a_stream_ends_with_the_token_it_was_opened_with(served: Served, l
     short = served.signer.token(exp=int(time.time()) + 2)
     async with streaming(served.as_(token=short), f"/v1/runs/{run_id}/stream") as stream:
         assert await stream.next()
-        async with asyncio.timeout(4):
+        async with asyncio.timeout(20):
             assert await stream.rest() == []
 
 

@@ -191,7 +191,7 @@ async def test_a_deaf_child_ends_with_its_session(tmp_path: Path) -> None:
     await tool_of(executor, wiki)
     assert alive(wiki.pid)
     await executor.close()
-    await eventually(lambda: not_alive(wiki.pid), timeout=10.0)
+    await eventually(lambda: not_alive(wiki.pid))
 
 
 async def not_alive(pid: int) -> bool:
@@ -215,7 +215,7 @@ async def test_a_changed_list_is_heard(executor: McpExecutor, tmp_path: Path) ->
     async def heard() -> bool:
         return executor.server(wiki.reached).changed.is_set()
 
-    await eventually(heard, timeout=5.0)
+    await eventually(heard)
 
 
 OPENS = """
@@ -248,4 +248,4 @@ async def test_a_deaf_child_dies_with_a_gateway_that_is_killed(tmp_path: Path) -
     assert alive(wiki.pid)
     gateway.kill()
     await gateway.wait()
-    await eventually(lambda: not_alive(wiki.pid), timeout=10.0)
+    await eventually(lambda: not_alive(wiki.pid))

@@ -56,7 +56,7 @@ class Bench:
             *catalog_row(catalog),
         )
 
-    async def ended(self, run_id: UUID, timeout: float = 15.0) -> str:
+    async def ended(self, run_id: UUID, timeout: float = 60.0) -> str:
         async def ask() -> str | None:
             status = await self.runs.status(run_id)
             return status if status in TERMINAL else None
@@ -65,13 +65,13 @@ class Bench:
         assert status is not None
         return status
 
-    async def reaches(self, run_id: UUID, status: str, timeout: float = 15.0) -> None:
+    async def reaches(self, run_id: UUID, status: str, timeout: float = 60.0) -> None:
         async def ask() -> bool:
             return await self.runs.status(run_id) == status
 
         await eventually(ask, timeout)
 
-    async def asked(self, run_id: UUID, timeout: float = 15.0) -> dict[str, Any]:
+    async def asked(self, run_id: UUID, timeout: float = 60.0) -> dict[str, Any]:
         """The run's open interrupt, once it waits."""
 
         async def ask() -> dict[str, Any] | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -14,6 +15,7 @@ from fencepost_runtime.settings import SettingsError, WorkerSettings, load_setti
 from fencepost_runtime.system import SystemClock
 from fencepost_store.checkpoints import NewCheckpoint, RunWrites
 from fencepost_store.claims import Beat
+from fencepost_worker.deltas import DeltaSender
 from fencepost_worker.heartbeat import Heartbeat, Pulse
 from fencepost_worker.holding import Holding, Leaving
 
@@ -36,6 +38,22 @@ def test_pg1_a_beat_as_long_as_the_lease_is_refused_at_start() -> None:
     }
     with pytest.raises(SettingsError, match="three beats"):
         load_settings(WorkerSettings, **fields)
+
+
+def after(
+    monkeypatch: pytest.MonkeyPatch, owner: type, name: str, seen: Callable[..., bool]
+) -> asyncio.Event:
+    """Set once a method of the worker's has returned and `seen`, asked with its arguments, holds."""
+    happened, method = asyncio.Event(), getattr(owner, name)
+
+    def watched(*given: Any) -> Any:
+        answer = method(*given)
+        if seen(*given):
+            happened.set()
+        return answer
+
+    monkeypatch.setattr(owner, name, watched)
+    return happened
 
 
 class Beating:
@@ -113,7 +131,7 @@ async def test_a_lease_that_is_past_but_not_taken_is_renewed_and_trusted_again(b
         waiting = asyncio.ensure_future(held.trusted())
         await asyncio.sleep(0)
         assert not waiting.done()
-        await asyncio.wait_for(waiting, 5)
+        await asyncio.wait_for(waiting, 30)
         assert not await expired(bench)
 
 
@@ -159,14 +177,16 @@ async def test_i22_a_cancelled_run_aborts_its_model_stream_and_ends_under_the_dr
     ],
     ids=["plain", "by respond"],
 )
-async def test_what_a_model_had_said_when_it_was_cut_off_is_kept(bench: Bench, half: list[bytes]) -> None:
+async def test_what_a_model_had_said_when_it_was_cut_off_is_kept(
+    bench: Bench, half: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The person read half an answer: the ledger keeps it, beside the fact that nobody acted on it."""
+    pieces = after(monkeypatch, DeltaSender, "add", lambda sender, piece: bool(piece.get("text")))
     bench.model.hold = asyncio.Event()
     bench.model.answer(half)
     async with bench.working():
         run_id = await bench.runs.queued("hi")
-        await eventually(lambda: bench.model.requests)
-        await asyncio.sleep(0.2)  # the first piece is on its way
+        await asyncio.wait_for(pieces.wait(), 60)
         await bench.cancel(run_id)
         assert await bench.ended(run_id) == "cancelled"
     [(error,)] = await bench.runs.fetch("SELECT error FROM agent.model_calls")
@@ -190,7 +210,10 @@ async def test_a_cancel_while_the_gateway_commits_waits_for_nothing_it_cannot_kn
     assert len(await bench.final_messages(run_id)) == 1
 
 
-async def test_a_pause_is_taken_at_the_next_boundary_and_a_resume_goes_on(bench: Bench) -> None:
+async def test_a_pause_is_taken_at_the_next_boundary_and_a_resume_goes_on(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = after(monkeypatch, Holding, "_hear_one", lambda holding, held, *rest: held.is_pausing)
     bench.model.hold = asyncio.Event()
     bench.model.answer(text_answer("Hello."))
     async with bench.working():
@@ -198,7 +221,7 @@ async def test_a_pause_is_taken_at_the_next_boundary_and_a_resume_goes_on(bench:
         await eventually(lambda: bench.model.requests)
         await bench.pause(run_id)
         assert await bench.runs.status(run_id) == "running"
-        await asyncio.sleep(0.7)  # one beat tells the worker
+        await asyncio.wait_for(told.wait(), 60)  # a beat tells the worker
         bench.model.hold.set()
         await bench.reaches(run_id, "paused")
         await bench.resume(run_id)

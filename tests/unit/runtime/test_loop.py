@@ -41,7 +41,7 @@ async def test_more_to_do_is_done_without_waiting() -> None:
             stop.set()
         return {"more": 1}
 
-    await asyncio.wait_for(run_every(tick, timedelta(hours=1), stop, "relay", SystemClock()), 5)
+    await asyncio.wait_for(run_every(tick, timedelta(hours=1), stop, "relay", SystemClock()), 30)
 
 
 async def test_cancellation_goes_through() -> None:

@@ -38,7 +38,7 @@ async def test_it_serves_until_stop_and_tells_its_port() -> None:
     assert answer.text == "here"
     assert "server" not in answer.headers
     stop.set()
-    await asyncio.wait_for(serving, 5)
+    await asyncio.wait_for(serving, 30)
 
 
 async def test_a_taken_port_is_an_error_and_no_exit() -> None:
