@@ -4,9 +4,10 @@
 # The first that is new enough; `make demo PYTHON=/some/python` chooses another.
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
   $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
-VENV := $(CURDIR)/.venv
+# Relative, since make cuts names at spaces and the clone may lie under one.
+VENV := .venv
 # Tools follow VIRTUAL_ENV: another active one must not be filled instead of ours.
-export VIRTUAL_ENV := $(VENV)
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 UV := $(VENV)/bin/uv
 RUN := $(VENV)/bin
 PACKAGES := $(patsubst %/pyproject.toml,%,$(wildcard libs/*/pyproject.toml services/*/pyproject.toml modules/*/pyproject.toml))
