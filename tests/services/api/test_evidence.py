@@ -272,6 +272,11 @@ async def test_i20_erasure_removes_what_was_said_and_keeps_that_it_was(
         key = {"Idempotency-Key": f"erased-{verb}"}
         refused = await served.as_().post(f"/v1/runs/{run_id}/{verb}", json={}, headers=key)
         assert (refused.status_code, refused.json()["code"]) == (410, "run_erased")
+    package = await served.as_().get(f"/v1/runs/{run_id}/handoff")
+    assert (package.status_code, package.json()["code"]) == (410, "run_erased")
+    body = {"continues": str(run_id)}
+    going_on = await served.as_().post("/v1/runs", json=body, headers={"Idempotency-Key": "erased-on"})
+    assert (going_on.status_code, going_on.json()["code"]) == (410, "run_erased")
 
 
 async def test_no_service_may_erase_and_no_payload_goes_without_the_verb(lives: Lives) -> None:

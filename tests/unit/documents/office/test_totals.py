@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 from fencepost_documents.ir import Coverage, Record, RecordSet
+from fencepost_documents.numbers import is_measure, number_of, shown_number
 from fencepost_documents.office.from_records import Words, outline_from_records, workbook_from_records
-from fencepost_documents.office.numbers import is_measure, number_of, shown_number
 from fencepost_documents.office.outline import Language
 from fencepost_documents.office.totals import chart_of_totals, said, totals_of
 from fencepost_documents.office.wish import MONTH, Wish, wish_of

@@ -8,10 +8,10 @@ from decimal import Decimal
 from typing import Final
 
 from fencepost_documents.ir import Record, RecordSet
+from fencepost_documents.numbers import currency_of, number_of, shown_number
 
 from .clean import clean_line
 from .counting import day_of
-from .numbers import currency_of, number_of, shown_number
 from .outline import Chart, Language, Row, Series, Table
 from .wish import MONTH, YEAR, Wish
 from .wording import MISSING, cell_text, pick

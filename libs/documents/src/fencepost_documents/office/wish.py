@@ -12,8 +12,7 @@ from typing import Final, Literal
 
 from fencepost_documents.fields import SYNONYMS, folded, shown, without_unit
 from fencepost_documents.ir import RecordSet
-
-from .numbers import is_measure
+from fencepost_documents.numbers import is_measure
 
 ChartKind = Literal["bar", "column", "line", "pie"]
 MONTH: Final = "month"

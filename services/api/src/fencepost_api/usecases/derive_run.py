@@ -14,7 +14,7 @@ from uuid import UUID
 from fencepost_contracts.evidence.frozen import FORK_TYPES, fork_points
 from fencepost_contracts.http_evidence import ForkRequest, SimulationsRequest, Substitutes
 from fencepost_domain.budget import deadline_of
-from fencepost_domain.errors import Conflict, Gone, Invalid
+from fencepost_domain.errors import Conflict, Invalid
 from fencepost_domain.vocabulary import RunMode
 from fencepost_runtime.failpoints import ahit
 from fencepost_store import lineage, settings_store, views
@@ -27,6 +27,7 @@ from fencepost_api.auth import Caller
 from fencepost_api.budgets import check_budgets
 from fencepost_api.context import Api
 from fencepost_api.usecases.create_run import Created
+from fencepost_api.usecases.erased import check_not_erased
 from fencepost_api.usecases.once import InWork, claimed, fingerprint, once
 
 NO_RUNS = "no finished real run of this module is yours to simulate"
@@ -198,8 +199,7 @@ async def _derive(
         if source["origin_kind"] == "compensation" and verb != "simulations":
             detail = "order it anew: POST /v1/effects/{id}/compensation, or `fencepost effects compensate`"
             raise Conflict("run_is_an_order", detail)
-        if source["input"].get("text") == "":  # a request always has words
-            raise Gone("run_erased", "what it said was removed for good: ask anew")
+        check_not_erased(source["input"])
         origin, more = await origin_of(tx, source)
         if verb != "simulations":  # a simulation runs on what is known already
             held = await settings_store.read_for_run(tx, owner)

@@ -17,6 +17,7 @@ from fencepost_api.auth import Caller
 from fencepost_api.context import Api
 from fencepost_api.handoff import package
 from fencepost_api.render import Row
+from fencepost_api.usecases.erased import check_not_erased
 from fencepost_api.usecases.stop_run import stop
 
 
@@ -45,13 +46,15 @@ async def handoff_run(api: Api, caller: Caller, run_id: UUID, asked: HandoffRequ
 async def handed_over(tx: Tx, caller: Caller, run_id: UUID) -> tuple[Row, dict[str, Any]]:
     """A handed-over run and its package, for its owner, its assignee and operators.
 
-    Raises NotFound for everybody else; Conflict not_handed_over while it isn't, or ended otherwise.
+    Raises NotFound for everybody else; Gone run_erased; Conflict not_handed_over while it isn't, or ended
+    otherwise.
     """
     row = await views.run(tx, run_id)
     whole = package(row)
     assignee = whole["assignee"] if whole else None
     if not caller.oversees and caller.user_id not in (row["user_id"], assignee):
         raise NotFound("run", run_id)
+    check_not_erased(row["input"])
     ended = row["finalization"]
     if whole is None or ended is None or ended["reason"] != Reason.HANDED_OVER:
         raise Conflict("not_handed_over", "hand it over first: POST /v1/runs/{id}/handoff")
