@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 CALL = re.compile(r"\blog\.(debug|info|warning|error|exception|critical)\(\s*\"([a-z_.]+)\"")
-METRIC = re.compile(r"\b(?:counter|gauge)\(\s*\"(fencepost\.[a-z_.]+)\"")
+METRIC = re.compile(r"\bcounter\(\s*\"(fencepost\.[a-z_.]+)\"")
 ROW = re.compile(r"^\| `([a-z_.]+)` \| ([a-z, ]+) \| \S", re.MULTILINE)
 
 

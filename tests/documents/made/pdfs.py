@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import pypdf
 from pypdf.generic import NameObject, TextStringObject, create_string_object
 
-WIDE = 1000  # a Chinese character; a Latin one is half of it
 IMAGE = b"\x80" * 64
 
 

@@ -7,7 +7,8 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
-from fencepost_reconciler.occurrences import MISSED_AT_ONCE, Plan, first_after, plan
+from fencepost_intents.recurrence import next_occurrence as first_after
+from fencepost_reconciler.occurrences import MISSED_AT_ONCE, Plan, plan
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

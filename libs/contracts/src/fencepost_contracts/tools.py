@@ -35,11 +35,6 @@ RefusalCode = Literal[
     "tool_changed",
     "source_unavailable",
 ]
-ConflictCode = Literal[
-    "fence_lost", "withdrawn", "not_approved", "rejected", "approval_expired", "token_expired", "token_spent",
-    "precondition_changed", "prepare_differs", "reconcile", "tampered", "catalog_mismatch",
-    "catalog_revoked", "budget_exhausted", "tool_failed", "timeout", "tool_changed", "source_unavailable",
-]  # fmt: skip
 
 
 class Wire(BaseModel):

@@ -164,7 +164,3 @@ def needs_approval(risk: Risk, effect_class: EffectClass, *, approval: bool | No
 def effect_key(run_id: object, index: int) -> str:
     """The stable key of an action's effect: the same on every attempt and after every crash."""
     return f"{run_id}:action:{index}:commit"
-
-
-def prepare_key(run_id: object, index: int, n: int) -> str:
-    return f"{run_id}:action:{index}:prepare:{n}"

@@ -12,7 +12,6 @@ from fencepost_domain.policy import Rule, Voter, may_decide
 from fencepost_domain.vocabulary import EffectClass, Risk
 
 LONGEST: Final = timedelta(days=30)
-MOST_USES: Final = 10_000
 CONTRACT_CHANGED: Final = "contract_changed"
 ROLE_CHANGED: Final = "role_changed"
 REVOKED: Final = "revoked"

@@ -74,7 +74,6 @@ class PendingAction:
     is_approved: bool
     needs_approval: bool
     token_expires_at: datetime
-    approval_expires_at: datetime | None = None
     decided_by: str | None = None
     decider_roles: tuple[str, ...] | None = None
     needed_roles: tuple[str, ...] = ()

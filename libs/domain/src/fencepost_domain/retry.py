@@ -1,15 +1,12 @@
-"""Backoff of deferred runs and of polled tasks."""
+"""Backoff of deferred runs."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from typing import Final
 
-MAX_ATTEMPTS: Final = 5
 FIRST_RETRY: Final = timedelta(seconds=1)
 LAST_RETRY: Final = timedelta(seconds=60)
-FIRST_POLL: Final = timedelta(milliseconds=500)
-LAST_POLL: Final = timedelta(seconds=5)
 
 
 def backoff(attempt: int, jitter: float = 0.5, *, hint: timedelta | None = None) -> timedelta:
@@ -21,8 +18,3 @@ def backoff(attempt: int, jitter: float = 0.5, *, hint: timedelta | None = None)
     plain = min(FIRST_RETRY * (1 << min(max(attempt - 1, 0), 20)), LAST_RETRY)
     waited = plain * (0.75 + 0.5 * jitter)
     return max(waited, hint) if hint is not None else waited
-
-
-def poll_after(polls: int) -> timedelta:
-    """Wait before poll number `polls` (0 is the first): 500 ms doubling to 5 s."""
-    return min(FIRST_POLL * (1 << min(polls, 10)), LAST_POLL)

@@ -18,7 +18,6 @@ from rapidfuzz import fuzz
 
 from fencepost_quality.said_facts import RELATIVE, Facts, currencies_in, facts_of, folded
 
-CHECK: Final = "compaction-check-v1"
 LIKE: Final = 80.0  # of 100: words that were inflected or reordered a little; another sentence is below 60
 SHORTEST_LIKENESS: Final = 4  # characters: shorter ones must stand there as they are
 _LINE_DAY: Final = re.compile(r"\s*[-*•]?\s*\[(\d{4})-(\d{2})-(\d{2})\]")

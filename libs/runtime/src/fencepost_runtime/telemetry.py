@@ -4,11 +4,11 @@ Without it the SDK isn't even imported: the API's no-op tracer costs a microseco
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from typing import Final
 
 from opentelemetry import metrics, trace
-from opentelemetry.metrics import CallbackOptions, Counter, Meter, Observation
+from opentelemetry.metrics import Counter, Meter
 
 ENDPOINT_VARIABLE: Final = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
@@ -59,17 +59,6 @@ def meter() -> Meter:
 
 def counter(name: str, description: str) -> Counter:
     return meter().create_counter(name, description=description)
-
-
-def gauge(
-    name: str, description: str, read: Callable[[], Mapping[tuple[tuple[str, str], ...], float]]
-) -> None:
-    """Observe what `read` returns, a value per set of attributes, at each export."""
-
-    def observe(_: CallbackOptions) -> Iterable[Observation]:
-        return [Observation(value, dict(attributes)) for attributes, value in read().items()]
-
-    meter().create_observable_gauge(name, callbacks=[observe], description=description)
 
 
 def trace_parent() -> str | None:

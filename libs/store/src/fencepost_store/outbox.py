@@ -16,7 +16,6 @@ from fencepost_store.transaction import Tx
 
 FIRST_DELAY: Final = timedelta(milliseconds=200)  # a broker that restarts is back in seconds
 LONGEST_DELAY: Final = timedelta(seconds=5)  # how late a hint may be after an outage; the scan is sooner
-COUNTED: Final = 10_000  # "that many or more" is all an operator needs to know
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +30,6 @@ class OutboxRow:
     publish_at: datetime
     created_at: datetime
     attempts: int
-
-
-@dataclass(frozen=True, slots=True)
-class OutboxHealth:
-    """due, parked: counts up to COUNTED. oldest: age of the oldest due row."""
-
-    due: int
-    oldest: timedelta
-    parked: int
 
 
 async def take_due(tx: Tx, *, owner: str, lease: timedelta, batch: int) -> list[OutboxRow]:
@@ -66,14 +56,3 @@ async def defer(tx: Tx, *, owner: str, ids: Sequence[UUID]) -> int:
     """Give back for a later try: FIRST_DELAY, doubled each attempt up to LONGEST_DELAY."""
     params = {"owner": owner, "ids": list(ids), "first": FIRST_DELAY, "longest": LONGEST_DELAY}
     return (await tx.execute("defer_outbox", params)).rowcount
-
-
-async def unpark(tx: Tx, row_id: UUID) -> bool:
-    """Try a parked row again; False when it isn't parked."""
-    return await tx.row("unpark_outbox", id=row_id) is not None
-
-
-async def outbox_health(tx: Tx) -> OutboxHealth:
-    row = await tx.row("outbox_health", most=COUNTED)
-    assert row is not None  # aggregates always have their row
-    return OutboxHealth(row["due"], row["oldest"], row["parked"])

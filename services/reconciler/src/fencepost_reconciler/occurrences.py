@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from fencepost_intents.recurrence import next_occurrence, occurrences_after
+from fencepost_intents.recurrence import occurrences_after
 
 LATE_AFTER: Final = timedelta(seconds=60)  # told so late that the text should say when it was due
 MISSED_AT_ONCE: Final = 500  # recorded in one transaction; a rule by the minute may have missed thousands
@@ -49,8 +49,3 @@ def plan(
             return Plan(None, True, tuple(due), occurrence)
         due.append(occurrence)
     return Plan(due[-1], now - due[-1] > LATE_AFTER, tuple(due[:-1]), following)
-
-
-def first_after(rule: str, dtstart: datetime, zone: str, instant: datetime) -> datetime | None:
-    """The next occurrence after `instant`, or None when the rule has ended."""
-    return next_occurrence(rule, dtstart, zone, instant)

@@ -8,7 +8,7 @@ head are still those that were there.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 from uuid import UUID
@@ -71,8 +71,3 @@ def read_anchors(source: BinaryIO) -> Iterator[Anchored]:
             )
         except (ValueError, KeyError, TypeError, AttributeError):
             raise BadAnchors(f"line {number} is no anchor") from None
-
-
-def of_run(anchors: Iterable[Anchored], run_id: UUID) -> dict[int, bytes]:
-    """seq -> hash of one run's, as a bundle is checked by."""
-    return {anchor.seq: anchor.hash for anchor in anchors if anchor.run_id == run_id}

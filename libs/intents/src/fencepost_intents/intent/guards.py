@@ -46,9 +46,6 @@ _EN_TALE: Final = lazy(
     r"\b(?:he|she|they|it|who|someone|somebody|nobody|everyone|mom|dad|(?:my|the|our) \w+|[a-z]+ing|that|this|which|always|just|already|\w+ (?:just|already|always|kindly)) (?:just |already |always |kindly )?(?:reminded|reminds|woke|wakes|told|pinged|notified|alerted|remind)\b"
     r"|\b(?:did|have|had|has|were|was) (?:you|i|he|she|they|it|anyone)\b[^.?]{0,20}\b(?:remind|reminded|wake|woke|set|told|log|logged|record|add|added|pay|paid|spend|spent)\b|\b(?:he|she|they|it|mom|dad|someone|everyone)(?:'ll| will| would|'d| can| could| should| always| usually)+ (?:always )?(?:remind|wake|tell|notify|text) me\b|\breminded me\b|\breminds me (?:of|that)\b|\bfor reminding\b|\bdid you (?:remind|wake|set|log|record)\b|\b(?:said|says|told|asked|wrote|heard|yelled)\b[^.?]{0,24}\bremind\b"
 )
-PAST_QUESTION: Final = lazy(
-    r"^(?:did|have|had|was|were|has)\b|(?:了|过)(?:吗|么|没|没有)[?？。]?\s*$|是不是.{0,20}(?:了|过)"
-)
 
 
 def is_refused(before: str, zh: bool) -> bool:

@@ -6,7 +6,6 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
@@ -176,7 +175,3 @@ def complete_each_other(first: Expr, second: Expr) -> bool:
     if hour.date or hour.recurrence or day.clock:
         return False
     return hour.clock is not None or (hour.part is not None and day.part is None)
-
-
-def spans_of(found: Sequence[Located]) -> list[Span]:
-    return [(one.start, one.end) for one in found]

@@ -76,10 +76,6 @@ def last_day_of(prefix: Any, day: Any, inner: Any, unit: Any) -> DateSpec | None
     return nth_of(-1, -1, inner, unit) if prefix == "last" and day == "day" else None
 
 
-def last_day_of_month(prefix: Any, day: Any, month: Any) -> DateSpec | None:
-    return nth_of_month(-1, -1, month) if prefix == "last" and day == "day" else None
-
-
 def nth_unit_of_month(n: Any, unit: Any, month: Any, year: Any = None) -> DateSpec | None:
     """ "the third day of October", "first week of August"."""
     base = ("named_month", month) if year is None else en_month_year(month, year)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
 from decimal import Decimal
 from typing import Any, Final
 
@@ -119,16 +118,6 @@ def whole_units(duration: Duration) -> list[tuple[str, int]]:
         else:
             found.append(("second", round(rest * _SECONDS.get(unit, 86400))))
     return found
-
-
-def fixed_length(duration: Duration) -> timedelta | None:
-    """Its length where that doesn't depend on the calendar."""
-    seconds = 0
-    for unit, count in whole_units(duration):
-        if unit not in _SECONDS:
-            return None
-        seconds += count * _SECONDS[unit]
-    return timedelta(seconds=seconds)
 
 
 def iso_duration(duration: Duration) -> str:

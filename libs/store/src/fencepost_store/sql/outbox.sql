@@ -84,28 +84,3 @@ UPDATE agent.outbox AS o
                    + least(CAST(:longest AS interval), CAST(:first AS interval) * power(2, least(o.attempts, 16) - 1))
   FROM mine
  WHERE o.id = mine.id;
-
--- unpark_outbox --
--- Why: an operator mended what made the broker refuse it; the row starts anew.
--- Locks: one row.  Clock: none.
--- Result: its id, or no row when it isn't parked.
-UPDATE agent.outbox
-   SET parked_at   = NULL,
-       park_reason = NULL,
-       attempts    = 0
- WHERE id = :id
-   AND parked_at IS NOT NULL
-RETURNING id;
-
--- outbox_health --
--- Why: what an operator watches: rows due and unsent, how old the oldest is, and what was set aside.
--- Locks: none.  Clock: database.
--- Result: one row; `oldest` is 0 without a due row. Counts stop at :most, so that a backlog costs no more.
-SELECT (SELECT count(*) FROM (SELECT FROM agent.outbox
-                               WHERE published_at IS NULL AND parked_at IS NULL
-                                 AND publish_at <= clock_timestamp() LIMIT :most) AS due) AS due,
-       (SELECT coalesce(clock_timestamp() - min(publish_at), interval '0')
-          FROM agent.outbox
-         WHERE published_at IS NULL AND parked_at IS NULL AND publish_at <= clock_timestamp()) AS oldest,
-       (SELECT count(*) FROM (SELECT FROM agent.outbox
-                               WHERE parked_at IS NOT NULL LIMIT :most) AS parked) AS parked;

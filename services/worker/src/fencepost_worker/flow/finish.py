@@ -12,7 +12,6 @@ from fencepost_worker.flow.step import Step
 from fencepost_worker.flow.wording import done_text, final_text
 
 LONGEST_ANSWER: Final = 60_000  # characters
-GATE_VERSION: Final = "response-quality-1.0.0"
 
 
 async def observe(state: State, step: Step) -> Patch:

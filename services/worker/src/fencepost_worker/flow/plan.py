@@ -35,7 +35,6 @@ STEP_MOVES: Final[Mapping[tuple[str, str], str]] = {
 }
 MOST_STEPS: Final = 8
 MOST_TRIES: Final = 3  # of one step: then it failed
-JOINS: Final = ("all", "quorum", "first")
 FILE_TOOLS: Final[Mapping[str, str]] = {
     "pptx": "work.create_presentation",
     "docx": "work.create_document",
