@@ -10,7 +10,7 @@ from fencepost_domain.errors import Conflict, NotFound
 from fencepost_domain.vocabulary import Reason, RunStatus, Stop
 from fencepost_runtime.failpoints import ahit
 from fencepost_store import stuck, views
-from fencepost_store.runs import lock_run
+from fencepost_store.runs import Locked, lock_run
 from fencepost_store.transaction import Tx
 
 from fencepost_api.auth import Caller
@@ -18,6 +18,7 @@ from fencepost_api.context import Api
 from fencepost_api.handoff import package
 from fencepost_api.render import Row
 from fencepost_api.usecases.erased import check_not_erased
+from fencepost_api.usecases.steered import steer
 from fencepost_api.usecases.stop_run import stop
 
 
@@ -27,18 +28,14 @@ async def handoff_run(api: Api, caller: Caller, run_id: UUID, asked: HandoffRequ
     Raises NotFound, also for another's; Conflict run_finished, run_cancelling (stopped for another reason).
     """
 
-    async def work(tx: Tx) -> Row:
-        await views.run_access(tx, run_id, None if caller.oversees else caller.user_id)
-        run = (await lock_run(tx, run_id)).run
+    async def ask(tx: Tx, locked: Locked) -> None:
+        run = locked.run
         if run.status is RunStatus.CANCELLING and run.stop is not Stop.HANDOFF:
             raise Conflict("run_cancelling", "the run is being stopped", {"status": str(run.status)})
         await stop(api, tx, caller, run, Stop.HANDOFF, note=asked.note, assignee=asked.assignee)
-        row = await views.run(tx, run_id)
         await ahit("api.handoff.before_commit")
-        return row
 
-    row = await api.store.run(caller.tenant_id, work)
-    api.runs.touch(run_id)
+    row = await steer(api, caller, run_id, ask)
     await ahit("api.handoff.before_response")
     return row
 

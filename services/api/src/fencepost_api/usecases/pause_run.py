@@ -8,14 +8,14 @@ from uuid import UUID
 from fencepost_domain.decision import Decision
 from fencepost_domain.waits import decide_pause, decide_resume
 from fencepost_runtime.failpoints import ahit
-from fencepost_store import views
 from fencepost_store.record import record
-from fencepost_store.runs import Locked, lock_run, open_wait
+from fencepost_store.runs import Locked, open_wait
 from fencepost_store.transaction import Tx
 
 from fencepost_api.auth import Caller
 from fencepost_api.context import Api
 from fencepost_api.render import Row
+from fencepost_api.usecases.steered import steer
 
 Decide = Callable[[Tx, Locked], Awaitable[Decision | None]]
 
@@ -45,16 +45,12 @@ async def resume_run(api: Api, caller: Caller, run_id: UUID) -> Row:
 
 
 async def _steer(api: Api, caller: Caller, run_id: UUID, decide: Decide) -> Row:
-    async def work(tx: Tx) -> Row:
-        await views.run_access(tx, run_id, None if caller.oversees else caller.user_id)
-        locked = await lock_run(tx, run_id)
+    async def ask(tx: Tx, locked: Locked) -> None:
         decision = await decide(tx, locked)
         if decision is not None:
             await record(tx, locked.run, decision)
             await ahit("api.pause.before_commit")
-        return await views.run(tx, run_id)
 
-    row = await api.store.run(caller.tenant_id, work)
-    api.runs.touch(run_id)
+    row = await steer(api, caller, run_id, ask)
     await ahit("api.pause.before_response")
     return row

@@ -11,13 +11,14 @@ from fencepost_domain.vocabulary import UNSETTLED, EffectState, Stop
 from fencepost_runtime.failpoints import ahit
 from fencepost_store import views
 from fencepost_store.record import record
-from fencepost_store.runs import lock_run, settled
+from fencepost_store.runs import Locked, settled
 from fencepost_store.transaction import Tx
 
 from fencepost_api.auth import Caller
 from fencepost_api.context import Api
 from fencepost_api.render import Row
 from fencepost_api.texts import stopped as stopped_text
+from fencepost_api.usecases.steered import steer
 
 
 async def stop_run(api: Api, caller: Caller, run_id: UUID, *, note: str | None) -> Row:
@@ -26,16 +27,11 @@ async def stop_run(api: Api, caller: Caller, run_id: UUID, *, note: str | None) 
     Raises NotFound, also for another's; Conflict run_finished.
     """
 
-    async def work(tx: Tx) -> Row:
-        await views.run_access(tx, run_id, None if caller.oversees else caller.user_id)
-        run = (await lock_run(tx, run_id)).run
-        await stop(api, tx, caller, run, Stop.CANCEL, note=note)
-        row = await views.run(tx, run_id)
+    async def ask(tx: Tx, locked: Locked) -> None:
+        await stop(api, tx, caller, locked.run, Stop.CANCEL, note=note)
         await ahit("api.cancel.before_commit")
-        return row
 
-    row = await api.store.run(caller.tenant_id, work)
-    api.runs.touch(run_id)
+    row = await steer(api, caller, run_id, ask)
     await ahit("api.cancel.before_response")
     return row
 
