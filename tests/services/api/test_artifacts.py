@@ -111,8 +111,20 @@ async def test_fi1_crlf_in_a_name_makes_no_header(served: Served) -> None:
     headers = {"Content-Type": "multipart/form-data; boundary=b", **a_key()}
     client = served.as_()
     made = await client.post("/v1/artifacts", content=body, headers=headers)
+    assert made.json()["name"] == "aSet-Cookie_ x.pdf"
     content = await client.get(f"/v1/artifacts/{made.json()['id']}/content")
     assert "set-cookie" not in content.headers and "\n" not in content.headers["content-disposition"]
+
+
+async def test_a_name_is_read_as_browsers_write_it(served: Served) -> None:
+    """HTML form data escapes a quote and line ends, and nothing else: a name may well hold `%41`."""
+    body = (
+        '--b\r\nContent-Disposition: form-data; name="file"; filename="季报 %22终%22 100%%41.pdf"\r\n'
+        "Content-Type: application/pdf\r\n\r\n"
+    ).encode()
+    headers = {"Content-Type": "multipart/form-data; boundary=b", **a_key()}
+    made = await served.as_().post("/v1/artifacts", content=body + PDF + b"\r\n--b--\r\n", headers=headers)
+    assert made.json()["name"] == "季报 _终_ 100%%41.pdf"
 
 
 @pytest.mark.parametrize("wanted", ["..", "..%2f..%2fetc%2fpasswd", "x", "0", "%00"])

@@ -42,8 +42,8 @@ router = APIRouter(tags=["artifacts"])
 log = get_logger(__name__)
 _lost: Final = counter("fencepost.artifacts.lost", "Artifacts found missing or altered")
 _FIELDS: Final = frozenset({"file", "replaces"})
-
-
+# HTML's form data escapes these three in a part's name and no percent sign, so nothing else is meant by one.
+_ESCAPED: Final = re.compile("%(?:22|0D|0A)")
 _BYTES: Final[dict[int | str, dict[str, Any]]] = {
     200: {
         "description": "The bytes, of the artifact's own media type.",
@@ -148,9 +148,9 @@ async def _upload(request: Request) -> Upload:
         file = form.get("file")
         if not isinstance(file, UploadFile):
             raise Invalid("/file", "send the content as a part with a filename", "missing")
-        media_type = understood_type(file.content_type or "", file.filename or "")
-        data = await file.read()
-        return Upload(file.filename or "", media_type, data, _replaces(form.get("replaces")))
+        name = _unescaped(file.filename or "")
+        media_type = understood_type(file.content_type or "", name)
+        return Upload(name, media_type, await file.read(), _replaces(form.get("replaces")))
     finally:
         await form.close()
 
@@ -168,6 +168,11 @@ async def _form(request: Request) -> FormData:
         raise Refusal("request_timeout", detail, headers={"Connection": "close"}) from None
     except HTTPException:
         raise Refusal("upload_expected", "The multipart body can't be read: one file, few fields.") from None
+
+
+def _unescaped(name: str) -> str:
+    """The name as the sender's disk has it. What may not stand in one is cleaned later (`safe_name`)."""
+    return _ESCAPED.sub(lambda found: chr(int(found[0][1:], 16)), name)
 
 
 def _replaces(given: Any) -> UUID | None:
