@@ -12,7 +12,9 @@ from uuid import UUID
 import pytest
 from fencepost_domain.errors import Invalid
 from fencepost_domain.vocabulary import CallState
+from fencepost_runtime.settings import SettingsError, WorkerSettings
 from fencepost_store.model_calls import NewCall
+from fencepost_worker.main import meter_of
 from fencepost_worker.models.assembler import Assembler
 from fencepost_worker.models.meter import Meter, tokens_of
 from fencepost_worker.models.port import (
@@ -118,3 +120,14 @@ def test_an_operators_table_is_read_once_and_a_bad_one_says_where(tmp_path: Path
     assert f"{file}/unknown/output" in str(refused.value)
     with pytest.raises(Invalid, match=r"prices\.json"):
         _ = Meter(tmp_path / "absent" / "prices.json").prices
+
+
+def test_a_worker_names_the_setting_of_a_table_that_is_not_there(tmp_path: Path) -> None:
+    settings = WorkerSettings(
+        database_url="postgresql://x",
+        worker_slot="s",
+        service_secret_file=tmp_path / "secret",
+        model_prices_file=tmp_path / "prices.json",
+    )
+    with pytest.raises(SettingsError, match=r"^FENCEPOST_MODEL_PRICES_FILE: .*prices\.json"):
+        meter_of(settings)

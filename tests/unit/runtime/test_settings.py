@@ -68,6 +68,33 @@ def test_kafka_without_a_broker_is_refused(environment: pytest.MonkeyPatch) -> N
         load_settings(WorkerSettings)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "way_out"),
+    [
+        ("FENCEPOST_MODEL_URL", "models.example/v1", "https://models.example/v1"),
+        ("FENCEPOST_MODEL_URL", "ftp://models.example", "https://models.example/v1"),
+        ("FENCEPOST_MODEL_URL", "http://[", "Invalid IPv6 URL"),
+        ("FENCEPOST_MODULES_DIR", "/no/such/folder", "no folder /no/such/folder"),
+        ("FENCEPOST_WORKER_DATABASE_URL", "fencepost at db", "postgresql://USER:PASSWORD@HOST:PORT/DATABASE"),
+        (
+            "FENCEPOST_WORKER_DATABASE_DIRECT_URL",
+            "mysql://db/x",
+            "postgresql://USER:PASSWORD@HOST:PORT/DATABASE",
+        ),
+        ("FENCEPOST_MAX_ARTIFACT_BYTES", "-1", "greater than or equal to 1"),
+        ("FENCEPOST_MODEL_TIMEOUT_SECONDS", "0", "greater than 0"),
+    ],
+)
+def test_what_would_fail_later_is_refused_at_start_by_name(
+    environment: pytest.MonkeyPatch, name: str, value: str, way_out: str
+) -> None:
+    environment.setenv(name, value)
+    with pytest.raises(SettingsError) as refused:
+        load_settings(WorkerSettings)
+    assert str(refused.value).startswith(f"{name}: ")
+    assert way_out in str(refused.value)
+
+
 def test_what_is_missing_is_named_and_no_secret_is_quoted(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("FENCEPOST_MODEL_KEY", "sk-very-secret-value")
     environment.setenv("FENCEPOST_LEASE_SECONDS", "soon")

@@ -19,6 +19,10 @@ DATABASE = "fencepost"  # the embedded cluster's
 def admin_dsn(data_dir: Path) -> str:
     """FENCEPOST_DATABASE_URL, or the running embedded server's. Exits with 3 when there is neither."""
     if given := os.environ.get("FENCEPOST_DATABASE_URL"):
+        from fencepost_runtime.settings import DATABASE_EXPECTED, is_database_url
+
+        if not is_database_url(given):  # not quoted: a misspelt one holds its password all the same
+            raise fail(f"FENCEPOST_DATABASE_URL: {DATABASE_EXPECTED}", Exit.USAGE)
         return given
     from fencepost_cli.embedded.postgres import running_server
 

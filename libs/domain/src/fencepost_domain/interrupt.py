@@ -55,7 +55,9 @@ def decide_resolution(
     ):
         raise Gone("interrupt_expired", f"it could be answered until {interrupt.expires_at.isoformat()}")
     if interrupt.status is InterruptStatus.WITHDRAWN:
-        raise Gone("interrupt_withdrawn", "the run asks something else now; look at its open interrupt")
+        if run_status in TERMINAL:
+            raise Gone("interrupt_withdrawn", f"it isn't asked any more: the run ended as {run_status}")
+        raise Gone("interrupt_withdrawn", "the run asks something else now, or nothing; look at the run")
     if run_status in TERMINAL:
         raise Conflict("run_finished", f"the run ended as {run_status}", {"status": str(run_status)})
     if run_status is RunStatus.CANCELLING:

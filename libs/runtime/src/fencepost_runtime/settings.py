@@ -17,6 +17,9 @@ PREFIX: Final = "FENCEPOST_"
 BEATS_IN_A_LEASE: Final = 3  # two beats may be lost and the run still belongs to its worker
 
 
+DATABASE_EXPECTED: Final = "expected postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
+
+
 class SettingsError(ValueError):
     """What is wrong with the environment, one line a variable, without the values of secrets."""
 
@@ -24,6 +27,14 @@ class SettingsError(ValueError):
 def _own(service: str, name: str, default: Any = ...) -> Any:
     aliases = AliasChoices(f"{PREFIX}{service}_{name}", f"{PREFIX}{name}")
     return Field(default, validation_alias=aliases, repr=False)
+
+
+def is_database_url(url: str) -> bool:
+    """Whether drivers can read it as one; whether it answers is another matter."""
+    try:
+        return urlsplit(url).scheme in ("postgresql", "postgres")
+    except ValueError:
+        return False
 
 
 class CommonSettings(BaseSettings):
@@ -42,6 +53,20 @@ class CommonSettings(BaseSettings):
     @classmethod
     def _absolute(cls, path: Path | None) -> Path | None:
         return path.absolute() if path else None
+
+    @field_validator("database_url", "database_direct_url", check_fields=False)
+    @classmethod
+    def _database(cls, url: str | None) -> str | None:
+        if url is not None and not is_database_url(url):
+            raise ValueError(DATABASE_EXPECTED)
+        return url
+
+    @field_validator("modules_dir")
+    @classmethod
+    def _there(cls, path: Path | None) -> Path | None:
+        if path and not path.is_dir():  # a misspelt one would be no modules, and nothing said
+            raise ValueError(f"no folder {path}; make it, or unset this")
+        return path
 
 
 class SecretSettings(CommonSettings):
@@ -70,7 +95,7 @@ class ArtifactSettings(SecretSettings):
     artifacts_region: str = "us-east-1"
     artifacts_key_id: str | None = None  # a reference; absent: what the machine's own identity gives
     artifacts_secret: str | None = None  # a reference
-    max_artifact_bytes: int = 26_214_400  # of one file; each is in memory whole
+    max_artifact_bytes: int = Field(26_214_400, ge=1)  # of one file; each is in memory whole
 
     @model_validator(mode="after")
     def _keys_come_in_pairs(self) -> Self:
@@ -118,7 +143,7 @@ class ApiSettings(ArtifactSettings):
     api_port: int = 8080
     public_url: str | None = None  # what links in mails begin with; else what the request came to
     cors_origins: Annotated[tuple[str, ...], NoDecode] = ()  # comma-separated; a page elsewhere gets nothing
-    max_body_bytes: int = 1_048_576
+    max_body_bytes: int = Field(1_048_576, ge=1)
     # Who signs: a JWK (set) file with public keys, or an OIDC issuer. Exactly one.
     jwt_key_file: Path | None = None
     jwt_issuer: str | None = None
@@ -169,7 +194,7 @@ class WorkerSettings(LeaseSettings, WakeSettings, ArtifactSettings):
     worker_modules: Annotated[tuple[str, ...], NoDecode] = ()  # comma-separated; empty: every module found
     worker_concurrency: int = Field(8, ge=1)  # runs at once; more only wait for the same event loop
     worker_health_port: int = 0  # 0: any free port
-    worker_drain_seconds: float = 10.0  # under the pod's grace period, or SIGKILL ends the drain
+    worker_drain_seconds: float = Field(10.0, ge=0)  # under the pod's grace period, or SIGKILL ends the drain
     scan_seconds: float = Field(1.0, gt=0)  # how late a run starts at most when every wake-up is lost
     engine_direct: bool = True  # single tasks without LangGraph's runner, where its version is known
     gateway_url: str = "http://127.0.0.1:8081"
@@ -178,13 +203,22 @@ class WorkerSettings(LeaseSettings, WakeSettings, ArtifactSettings):
     model_name: str | None = None
     model_key: SecretStr | None = None
     model_key_from: str | None = None  # a reference in place of the key: `file:`, `vault:`; read at each call
-    model_timeout_seconds: float = 120.0
+    model_timeout_seconds: float = Field(120.0, gt=0)
     model_history_tokens: int | None = Field(
         default=None, ge=200
     )  # of a request for the conversation: too much for the model's window, and it refuses; absent: 12,000
     model_prices_file: Path | None = (
         None  # absent: every model but the offline one has the shipped worst price
     )
+
+    @field_validator("model_url")
+    @classmethod
+    def _callable(cls, url: str | None) -> str | None:
+        if url and not (urlsplit(url).scheme in ("http", "https") and urlsplit(url).hostname):
+            raise ValueError(
+                "expected an address as https://models.example/v1"
+            )  # not quoted: it may hold a key
+        return url
 
     @field_validator("worker_modules", mode="before")
     @classmethod

@@ -16,6 +16,7 @@ os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
 
 from fencepost_contracts.graphs import Definition
 from fencepost_contracts.modules import ModuleFolder, discover_modules, module_dirs
+from fencepost_domain.errors import Invalid
 from fencepost_domain.lease import check_lease, owner_of
 from fencepost_runtime.artifacts import ArtifactStore, open_artifacts
 from fencepost_runtime.beside import beside_of
@@ -146,10 +147,19 @@ def _reach(settings: WorkerSettings, stack: AsyncExitStack) -> Outside:
         stack.push_async_callback(close)
     writer = GroupWriter(GroupConnection(settings.database_url, prepare=prepare), store.ids, bell.ring)
     deltas = DeltaSender(settings.database_direct_url or settings.database_url)
-    meter = Meter(settings.model_prices_file)
-    log.info("worker.prices", version=meter.prices.version, currency=meter.prices.currency)
+    meter = meter_of(settings)
     artifacts = open_artifacts(settings, served.secrets, store.ids, SystemClock())
     return Outside(store, served, gateway, writer, deltas, bell, meter, artifacts)
+
+
+def meter_of(settings: WorkerSettings) -> Meter:
+    """Raises SettingsError for a price table that can't be read."""
+    meter = Meter(settings.model_prices_file)
+    try:
+        log.info("worker.prices", version=meter.prices.version, currency=meter.prices.currency)
+    except Invalid as error:
+        raise SettingsError(f"FENCEPOST_MODEL_PRICES_FILE: {error}") from error
+    return meter
 
 
 def _wire(settings: WorkerSettings, outside: Outside, serving: Serving) -> Worker:

@@ -67,6 +67,7 @@ def _model() -> Finding:
 
 
 def _database(data_dir: Path) -> Iterator[Finding]:
+    from fencepost_runtime.settings import DATABASE_EXPECTED
     from fencepost_store.inspect import inspect_database
     from sqlalchemy.exc import OperationalError
 
@@ -74,10 +75,11 @@ def _database(data_dir: Path) -> Iterator[Finding]:
 
     try:
         facts = asyncio.run(inspect_database(admin_dsn(data_dir)))
-    except typer.Exit:
-        yield Finding(
-            "database", "fail", "none is running here", "start `fencepost up`, or set FENCEPOST_DATABASE_URL"
-        )
+    except typer.Exit as told:
+        said, way_out = "none is running here", "start `fencepost up`, or set FENCEPOST_DATABASE_URL"
+        if told.exit_code == Exit.USAGE:
+            said, way_out = "FENCEPOST_DATABASE_URL can't be read", DATABASE_EXPECTED
+        yield Finding("database", "fail", said, way_out)
         return
     except OperationalError as error:
         said = str(error.orig).splitlines()[0]

@@ -23,7 +23,9 @@ EXPECTED: Final = (AlreadyRunning, PostgresUnavailable, PostgresFailed, Migratio
 
 
 def up(
-    port: Annotated[int | None, typer.Option(help="Of the api; 8080, or any free one, when absent.")] = None,
+    port: Annotated[
+        int | None, typer.Option(min=1, max=65535, help="Of the api; 8080, or any free one, when absent.")
+    ] = None,
     data_dir: Annotated[Path | None, typer.Option(help="Where all state lives; made if missing.")] = None,
     kafka: Annotated[bool, typer.Option("--kafka", help="Wake workers through a real Kafka broker.")] = False,
     split_modules: Annotated[

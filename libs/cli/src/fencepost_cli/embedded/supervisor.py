@@ -180,7 +180,11 @@ class Embedded:
 
     async def _start(self) -> None:
         # Others may pass through, so that the server's own user reaches its folder; secrets are 0600.
-        self.data_dir.mkdir(mode=0o711, parents=True, exist_ok=True)
+        try:
+            self.data_dir.mkdir(mode=0o711, parents=True, exist_ok=True)
+        except OSError as error:
+            made = f"FENCEPOST_DATA_DIR or --data-dir: {self.data_dir} can't be made"
+            raise OSError(f"{made} ({error.strerror})") from error
         self._take_lock()
         for log in self._rotated_logs():
             rotate(log)
