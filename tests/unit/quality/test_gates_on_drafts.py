@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 from fencepost_domain.gates import GateOutcome, run_judge
-from fencepost_domain.labelled import FALSE_ALARMS, Report
+from fencepost_domain.labelled import FALSE_ALARMS, Report, rows_of
 from fencepost_quality import email
 from fencepost_quality.draft import EmailFacts, blocks, wants_action
-from fencepost_quality.evaluate import evaluate, judge_row, main, read_rows
+from fencepost_quality.evaluate import evaluate, judge_row, main
 from fencepost_quality.response import without_repeats
 from hypothesis import given
 from hypothesis import strategies as st
 
 TABLES = Path(__file__).parents[2] / "evals" / "gates"
-EMAILS = read_rows(TABLES / "email.jsonl")
-ANSWERS = read_rows(TABLES / "response.jsonl")
+EMAILS = rows_of((TABLES / "email.jsonl").read_text(encoding="utf-8"))
+ANSWERS = rows_of((TABLES / "response.jsonl").read_text(encoding="utf-8"))
 
 
 def test_120_drafts_half_of_them_bad_each_for_one_code() -> None:
@@ -43,7 +43,7 @@ def test_answers_are_judged_as_labelled() -> None:
 
 @pytest.mark.parametrize("name", ["held-out-email.jsonl", "held-out-response.jsonl"])
 def test_drafts_written_without_a_look_at_the_rules_are_judged_as_labelled(name: str) -> None:
-    report = evaluate(read_rows(TABLES / name))
+    report = evaluate(rows_of((TABLES / name).read_text(encoding="utf-8")))
     assert report.is_good, report.lines()
 
 

@@ -5,6 +5,7 @@ A row is `{id, expected, ...}`: `expected` lists the codes it must get, none for
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -49,6 +50,20 @@ class Report:
             f"  other code than labelled {len(self.other_code)} {self.other_code or ''}".rstrip(),
         ]
         return [*found, f"  codes that no row fires: {', '.join(self.silent)}"] if self.silent else found
+
+
+def rows_of(text: str) -> list[dict[str, Any]]:
+    """The rows of a table in JSON lines. Raises ValueError for a line that is no JSON."""
+    return [json.loads(line) for line in text.splitlines() if line.strip()]
+
+
+def told(reports: Iterable[Report], say: Callable[[str], object]) -> int:
+    """Says each as it comes. The exit code: 0 where there is one and every one is good."""
+    good = []
+    for report in reports:
+        say("\n".join(report.lines()))
+        good.append(report.is_good)
+    return 0 if good and all(good) else 1
 
 
 def score(

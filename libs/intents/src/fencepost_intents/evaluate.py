@@ -1,12 +1,10 @@
 """Scoring on rows of text and expectation: accuracy, wrong-and-sure, asked, confusion by intent.
 
 A row: `{id?, text, reference, zone, locale?, currency?, expected}`. `expected` is a part of the result's
-JSON, matched
-as a subset: objects by their given keys, lists whole and in order. Besides `intent`, `required_slots`,
-`slots`,
-`times`, `amounts` it may hold `intents` (names in order), `not_intent`, and in a time `"inferred": true`
-(something was
-inferred). Money is compared as decimals, candidates as a set of values.
+JSON, matched as a subset: objects by their given keys, lists whole and in order. Besides `intent`,
+`required_slots`, `slots`, `times`, `amounts` it may hold `intents` (names in order), `not_intent`, and in a
+time `"inferred": true` (something was inferred). Money is compared as decimals, candidates as a set of
+values.
 
 Wrong-and-sure is the number that matters: an answer that differs from what was expected and asks nothing.
 """

@@ -6,12 +6,12 @@ A row is `{id, text, expected}`; `expected` names what differs from an empty con
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from fencepost_domain.labelled import rows_of
 from fencepost_domain.task_contract import TaskContract
 
 from fencepost_intents.task_contract import compile_task_contract
@@ -41,8 +41,7 @@ def wrong_rows(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 def main(paths: Sequence[str]) -> int:
     good = bool(paths)
     for path in paths:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-        rows = [json.loads(line) for line in lines if line.strip()]
+        rows = rows_of(Path(path).read_text(encoding="utf-8"))
         wrong = wrong_rows(rows)
         print("\n".join([f"{path}: {len(rows) - len(wrong)} of {len(rows)} contracts as labelled", *wrong]))
         good = good and bool(rows) and not wrong

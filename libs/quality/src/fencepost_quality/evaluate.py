@@ -7,14 +7,13 @@ FALSE_ALARMS of the good ones refused (`fencepost_domain.labelled`). `make evals
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from fencepost_domain.gates import GateResult
-from fencepost_domain.labelled import Report, score
+from fencepost_domain.labelled import Report, rows_of, score, told
 
 from fencepost_quality import email, response
 from fencepost_quality.draft import EmailFacts
@@ -39,16 +38,10 @@ def evaluate(rows: Iterable[Mapping[str, Any]]) -> Report:
     return score(rows, judge_row, ALL_CODES)
 
 
-def read_rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-
-
 def main(paths: Sequence[str]) -> int:
     """Exit code 0 when every file's report is good."""
-    reports = [evaluate(read_rows(Path(path))) for path in paths]
-    for report in reports:
-        print("\n".join(report.lines()))
-    return 0 if reports and all(report.is_good for report in reports) else 1
+    texts = (Path(path).read_text(encoding="utf-8") for path in paths)
+    return told((evaluate(rows_of(text)) for text in texts), print)
 
 
 if __name__ == "__main__":

@@ -7,14 +7,13 @@ one that was made; facts as the gates keep them. What is wrong: `fencepost_domai
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from fencepost_domain.gates import GateResult
-from fencepost_domain.labelled import Report, score
+from fencepost_domain.labelled import Report, rows_of, score, told
 
 from fencepost_documents.gates import artifact, presentation
 from fencepost_documents.gates.artifact import ArtifactFacts
@@ -40,13 +39,8 @@ def evaluate(rows: Iterable[Mapping[str, Any]]) -> Report:
 
 def main(paths: Sequence[str]) -> int:
     """Exit code 0 when every file's report is good."""
-    good = bool(paths)
-    for path in paths:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-        report = evaluate(json.loads(line) for line in lines if line.strip())
-        print("\n".join(report.lines()))
-        good = good and report.is_good
-    return 0 if good else 1
+    texts = (Path(path).read_text(encoding="utf-8") for path in paths)
+    return told((evaluate(rows_of(text)) for text in texts), print)
 
 
 if __name__ == "__main__":

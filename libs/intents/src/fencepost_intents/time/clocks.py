@@ -12,6 +12,7 @@ from typing import Any, Final
 from fencepost_intents.numbers import Number
 from fencepost_intents.patterns import lazy
 from fencepost_intents.time.model import Clock
+from fencepost_intents.time.rules import first_meaning
 from fencepost_intents.tokens import Tokens
 
 # A bare English hour is one only after a word that leads to a time; never before a unit, a currency or a
@@ -24,17 +25,8 @@ def read_clock(tokens: Tokens, at: int, *, bare: bool = False) -> tuple[Clock, i
 
     bare: a plain number counts as an hour here (after a day, or within a range).
     """
-    for pattern, build in _RULES.get(tokens.kinds[at : at + 1], ()):
-        found = pattern.match(tokens.kinds, at)
-        if found is None:
-            continue
-        values = [
-            tokens.values[found.start(n)] if found.start(n) >= 0 else None
-            for n in range(1, pattern.groups + 1)
-        ]
-        clock = build(*values)
-        if clock is not None:
-            return clock, found.end()
+    if clock_and_end := first_meaning(_RULES, tokens, at):
+        return clock_and_end
     if bare and (found := _PLAIN.match(tokens.kinds, at)):
         minute = tokens.values[found.start(2)] if found.start(2) >= 0 else None
         clock = _bare(tokens.values[at], minute)

@@ -17,25 +17,15 @@ from fencepost_intents.time import day_english as english
 from fencepost_intents.time import day_numbers as numbers
 from fencepost_intents.time import day_relative as relative
 from fencepost_intents.time.model import DateSpec
+from fencepost_intents.time.rules import first_meaning
 from fencepost_intents.tokens import Tokens
 
 
 def read_day(tokens: Tokens, at: int) -> tuple[DateSpec, int, str | None] | None:
-    """The day or period at token `at`: its operation, the token after it, and a part of day it carries
-    (今晚).
-    """
-    for pattern, build in RULES.get(tokens.kinds[at : at + 1], ()):
-        found = pattern.match(tokens.kinds, at)
-        if found is None:
-            continue
-        values = [
-            tokens.values[found.start(n)] if found.start(n) >= 0 else None
-            for n in range(1, pattern.groups + 1)
-        ]
-        spec = build(*values)
-        if spec is not None:
-            part = tokens.values[at][1] if tokens.kinds[at] == "D" else None
-            return spec, found.end(), part
+    """The day or period at token `at`: its operation, the token after it, a part of day it carries (今晚)."""
+    if found := first_meaning(RULES, tokens, at):
+        part = tokens.values[at][1] if tokens.kinds[at] == "D" else None
+        return *found, part
     return None
 
 

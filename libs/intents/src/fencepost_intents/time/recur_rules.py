@@ -11,7 +11,9 @@ from typing import Any, Final
 
 from fencepost_intents.numbers import Number
 from fencepost_intents.patterns import lazy
+from fencepost_intents.time.day_numbers import int_in
 from fencepost_intents.time.model import Recurrence
+from fencepost_intents.time.rules import first_meaning
 from fencepost_intents.tokens import Tokens
 
 DAYS: Final = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
@@ -25,17 +27,8 @@ _MONTH_DAYS: Final = lazy(r"[&,]s?(?:(n)d|(o))(?!s*[MU])")
 
 def read_recurrence(tokens: Tokens, at: int) -> tuple[Recurrence, int] | None:
     """The repetition at token `at`, and the token after it."""
-    for pattern, build in _RULES.get(tokens.kinds[at : at + 1], ()):
-        found = pattern.match(tokens.kinds, at)
-        if found is None:
-            continue
-        values = [
-            tokens.values[found.start(n)] if found.start(n) >= 0 else None
-            for n in range(1, pattern.groups + 1)
-        ]
-        rule = build(*values)
-        if rule is not None:
-            return _more_days(tokens, rule, found.end())
+    if found := first_meaning(_RULES, tokens, at):
+        return _more_days(tokens, *found)
     return None
 
 
@@ -95,19 +88,6 @@ def _replace(rule: Recurrence, **changes: Any) -> Recurrence:
     return replace(rule, **changes)
 
 
-def _int(value: Any, low: int, high: int) -> int | None:
-    if isinstance(value, int):
-        return value if low <= value <= high else None
-    if (
-        not isinstance(value, Number)
-        or not value.is_int
-        or value.low is not None
-        or not low <= int(value) <= high
-    ):
-        return None
-    return int(value)
-
-
 def _unit(unit: str, interval: int = 1) -> Recurrence | None:
     if unit == "workday":
         return Recurrence("WEEKLY", by_day=DAYS[:5], workdays=True) if interval == 1 else None
@@ -126,7 +106,7 @@ def _workdays(unit: str) -> Recurrence | None:
 
 
 def _n_units(count: Any, unit: str) -> Recurrence | None:
-    number = _int(count, 1, 1000)
+    number = int_in(count, 1, 1000)
     return None if number is None else _unit(unit, number)
 
 
@@ -142,7 +122,7 @@ def _skipping(count: Any, unit: str) -> Recurrence | None:
     """每隔一天 is every second day; 每隔两小时 every two hours; 每隔两天 differs between speakers, so both
     are kept.
     """
-    number = _int(count, 1, 1000)
+    number = int_in(count, 1, 1000)
     if number is None:
         return None
     if unit in ("hour", "minute", "second"):
@@ -164,7 +144,7 @@ def _unit_weekday(unit: str, weekday: int) -> Recurrence | None:
 
 
 def _n_unit_weekday(count: Any, unit: str, weekday: int) -> Recurrence | None:
-    number = _int(count, 1, 52)
+    number = int_in(count, 1, 52)
     return Recurrence("WEEKLY", number, (DAYS[weekday],)) if number and unit == "week" else None
 
 
@@ -177,12 +157,12 @@ def _weekends() -> Recurrence:
 
 
 def _month_day(day: Any) -> Recurrence | None:
-    number = _int(day, 1, 31)
+    number = int_in(day, 1, 31)
     return None if number is None else Recurrence("MONTHLY", by_month_day=(number,))
 
 
 def _n_month_day(count: Any, day: Any) -> Recurrence | None:
-    months, number = _int(count, 1, 24), _int(day, 1, 31)
+    months, number = int_in(count, 1, 24), int_in(day, 1, 31)
     return None if number is None or months is None else Recurrence("MONTHLY", months, by_month_day=(number,))
 
 
@@ -212,7 +192,7 @@ def _nth_weekday(n: Any, weekday: int, unit: str = "month") -> Recurrence | None
 
 def _run_of_days(word: Any, count: Any, unit: str) -> Recurrence | None:
     """连续三天: every day, three times."""
-    number = _int(count, 2, 366)
+    number = int_in(count, 2, 366)
     return Recurrence("DAILY", count=number) if word == "run" and unit == "day" and number else None
 
 
@@ -245,7 +225,7 @@ def _last_day(prefix: Any, day: str, unit: str) -> Recurrence | None:
 
 
 def _year_day(month: Any, day: Any) -> Recurrence | None:
-    months, days = _int(month, 1, 12), _int(day, 1, 31)
+    months, days = int_in(month, 1, 12), int_in(day, 1, 31)
     return (
         None
         if months is None or days is None
