@@ -17,6 +17,7 @@ from fencepost_documents.errors import DocumentRefused
 from fencepost_documents.fields import field_name
 from fencepost_documents.gates.presentation_words import fitting_languages
 from fencepost_documents.ir import Coverage, RecordSet, SourceDocument
+from fencepost_documents.office.tallies import tallies_of
 from fencepost_documents.overview import asks_overview, overview
 from fencepost_documents.read import read_document_async
 from fencepost_documents.records import extract_records, headings_of, join_sets
@@ -61,7 +62,11 @@ class ExtractDocument:
             "documents": [
                 *(
                     _shown(each, len(found.records))
-                    | {"languages": fitting_languages(found), "headings": headings_of(each)}
+                    | {
+                        "languages": fitting_languages(found),
+                        "headings": headings_of(each),
+                        "tallies": tallies_of(found),
+                    }
                     for each, (_, found) in zip(read, sets, strict=True)
                 ),
                 *_shown_refused(refused, ctx.locale),

@@ -9,6 +9,8 @@ from uuid import UUID
 
 import pytest
 from fencepost_contracts.graph_core2 import CORE_2
+from fencepost_documents.ir import Coverage, Record, RecordSet
+from fencepost_documents.office.tallies import tallies_of
 from fencepost_domain.task_contract import TaskContract
 from fencepost_worker.flow import gate_table
 from fencepost_worker.flow.batches import batches_for
@@ -18,12 +20,25 @@ from fencepost_worker.models.offline import from_sources
 from fencepost_worker.models.offline_files import file_arguments
 from fencepost_worker.models.port import ModelContext, ToolSpec
 
+FIELDS = ("name", "time", "place", "类型", "amount")
 A, B = str(UUID(int=1)), str(UUID(int=2))
 
 
 def record(source: str, number: int) -> dict[str, Any]:
-    fields = {"name": f"活动{source[-1]}{number}", "time": "2026-05-01 10:00", "place": f"{number}号楼"}
+    fields = {
+        "name": f"活动{source[-1]}{number}",
+        "time": f"2026-{number % 3 + 4:02d}-01 10:00",
+        "place": f"{number}号楼",
+        "类型": "室内" if number % 2 else "室外",
+        "amount": f"{number}.50",
+    }
     return {"artifact_id": source, "source_locator": f"Sheet1!{number}", "fields": fields}
+
+
+def of_one(source: str, count: int) -> RecordSet:
+    records = tuple(Record.model_validate(record(source, n)) for n in range(2, count + 2))
+    coverage = Coverage(units_total=count, units_used=count, ratio=1.0)
+    return RecordSet(records=records, fields=FIELDS, coverage=coverage)
 
 
 def reading(counts: dict[str, int]) -> dict[str, Any]:
@@ -34,10 +49,11 @@ def reading(counts: dict[str, int]) -> dict[str, Any]:
         "text": "read",
         "documents": [
             {"artifact_id": source, "name": f"文件{source[-1]}.xlsx", "kind": "xlsx", "units": count,
-             "records": count, "problems": [], "refused": None}
+             "records": count, "problems": [], "refused": None, "headings": {"amount": "费用"},
+             "tallies": tallies_of(of_one(source, count))}
             for source, count in counts.items()
         ],
-        "fields": ["name", "time", "place"],
+        "fields": list(FIELDS),
         "records": records,
         "coverage": {"units_total": total, "units_used": total, "ratio": 1.0, "left_out": []},
         "units": [],
@@ -45,7 +61,9 @@ def reading(counts: dict[str, int]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def composed(counts: dict[str, int], contract: TaskContract, tool: str) -> tuple[dict[str, Any], int]:
+def composed(
+    counts: dict[str, int], contract: TaskContract, tool: str, asked: str = ""
+) -> tuple[dict[str, Any], int]:
     """The joined arguments, and of how many batches."""
     result = reading(counts)
     plan = {"revision": 1}
@@ -60,7 +78,8 @@ def composed(counts: dict[str, int], contract: TaskContract, tool: str) -> tuple
             "records": batch["records"],
             "results": batch["results"],
         }
-        parts.append({"index": batch["index"], "arguments": file_arguments(tool, task, is_chinese=True)})
+        made = file_arguments(tool, task, asked, is_chinese=True)
+        parts.append({"index": batch["index"], "arguments": made})
     return arguments_of(parts), len(batches)
 
 
@@ -87,6 +106,35 @@ def test_a_presentation_of_all_records_passes_its_gate(counts: dict[str, int], p
     assert [one.to_json() for one in judged.violations] == []
     rows = [row for s in arguments["slides"] if s.get("table") for row in s["table"]["rows"]]
     assert len(rows) == sum(counts.values())
+
+
+@pytest.mark.parametrize("counts", [{A: 5}, {A: 130}, {A: 90, B: 75}])
+@pytest.mark.parametrize(
+    ("tool", "kind"),
+    [
+        ("work.create_presentation", "slides"),
+        ("work.create_document", "sections"),
+        ("work.create_workbook", "sheets"),
+    ],
+)
+def test_what_is_to_be_added_up_is_added_up_over_all_batches(
+    counts: dict[str, int], tool: str, kind: str
+) -> None:
+    contract = TaskContract(file_kinds=("pptx",), attachments=tuple(counts), pictures=True)
+    arguments, _ = composed(counts, contract, tool, "按类型统计费用，做成柱状图")
+
+    sums = {"室内": 0.0, "室外": 0.0}
+    for count in counts.values():
+        for number in range(2, count + 2):
+            sums["室内" if number % 2 else "室外"] += number + 0.5
+    [chart] = [part["chart"] for part in arguments[kind] if part.get("chart")]
+    assert dict(zip(chart["categories"], chart["series"][0]["values"], strict=True)) == sums
+    assert chart["title"] == "各类型费用合计"
+    if kind == "sheets":
+        cells = {row["cells"][0]: float(row["cells"][1]) for row in arguments[kind][-1]["table"]["rows"]}
+        assert cells == sums
+    else:
+        assert any("各类型费用合计：" in line for part in arguments[kind] for line in part.get("bullets", ()))
 
 
 def test_the_parts_are_the_same_each_time() -> None:
@@ -189,5 +237,5 @@ def test_a_file_nobody_asked_a_language_of_has_the_one_its_sources_can_stand_in(
         "records": result["records"],
         "results": [{"result": result}],
     }
-    made = file_arguments("work.create_presentation", task, is_chinese=is_chinese)
+    made = file_arguments("work.create_presentation", task, "", is_chinese=is_chinese)
     assert made["language"] == language

@@ -46,6 +46,10 @@ class Words:
     asked: str = ""
     headings: Mapping[str, str] = field(default_factory=dict)
 
+    def wish(self, records: RecordSet) -> Wish | None:
+        """What of these records is to be added up or drawn."""
+        return wish_of(self.asked, records, self.headings)
+
 
 @dataclass(frozen=True, slots=True)
 class _Content:
@@ -139,11 +143,8 @@ def _content(
 ) -> _Content:
     columns = pick_columns(records, contract, language, words.headings)
     sources = _sources(records, contract)
-    wish = wish_of(words.asked, records, words.headings)
-    headings = {
-        one: heading for heading, one in pick_columns(records, TaskContract(), language, words.headings)
-    }
-    headings |= {one: heading for heading, one in columns}
+    wish = words.wish(records)
+    headings = named_fields(records, contract, language, words.headings)
     totals = totals_of(records, wish, language, headings) if wish else None
     chart = chart_of_totals(totals) if totals else _usual_chart(records, language, headings)
     points = [*overview(records, [heading for heading, _ in columns], language)]
@@ -190,6 +191,15 @@ def pick_columns(
     ):  # two fields under one heading say less than names
         named = [(shown(one, language), one) for one in records.fields]
     return named or [(pick(language, "内容", "Content"), "")]
+
+
+def named_fields(
+    records: RecordSet, contract: TaskContract, language: Language, headings: Mapping[str, str]
+) -> dict[str, str]:
+    """What the file calls each field: its column's heading, or that of the column which it would have."""
+    every = pick_columns(records, TaskContract(), language, headings)
+    columns = [*every, *pick_columns(records, contract, language, headings)]
+    return {name: heading for heading, name in columns}
 
 
 def _stands_in(heading: str, language: Language) -> bool:

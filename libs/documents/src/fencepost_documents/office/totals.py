@@ -7,18 +7,16 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from fencepost_documents.ir import Record, RecordSet
-from fencepost_documents.numbers import currency_of, number_of, shown_number
+from fencepost_documents.ir import RecordSet
+from fencepost_documents.numbers import currency_of, shown_number
 
-from .clean import clean_line
-from .counting import day_of
 from .outline import Chart, Language, Row, Series, Table
-from .wish import MONTH, YEAR, Wish
+from .tallies import Tally, tally
+from .wish import MONTH, YEAR, Wish, group_field
 from .wording import MISSING, cell_text, pick
 
 _MOST_BARS: Final = 24
 _MOST_SAID: Final = 12
-_LONGEST: Final = 60  # characters of a group's name
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,26 +44,48 @@ class Totals:
 
 
 def totals_of(
-    records: RecordSet, wish: Wish, language: Language, headings: Mapping[str, str]
+    records: RecordSet,
+    wish: Wish,
+    language: Language,
+    headings: Mapping[str, str],
+    counted: Mapping[str, Tally] | None = None,
 ) -> Totals | None:
-    """headings: fields as the file names them. None where nothing can be added up."""
-    sums: dict[str, list[Decimal]] = {}
+    """headings: fields as the file names them. counted: of more records than these, by the wish's groups; of
+    these themselves where absent. None where nothing can be added up.
+    """
+    found = counted or tally(records, group_field(wish), _measures(wish))
+    sums: dict[str, tuple[Decimal, int]] = {}
     without = 0
-    for record in records.records:
-        group, value = _group(record, wish.by, language), _value(record, wish.measure)
-        if not group or value is None:
-            without += 1
-        else:
-            sums.setdefault(group, []).append(value)
+    for name, one in found.items():
+        group = _named(name[:4] if wish.by == YEAR else name, language)
+        total, numbers = _part_of(one, wish.measure)
+        without += one.count - numbers if group else one.count
+        if group and numbers:
+            before = sums.get(group, (Decimal(0), 0))
+            sums[group] = (before[0] + total, before[1] + numbers)
     if not sums:
         return None
     names = sorted(sums) if wish.by in (MONTH, YEAR) else list(sums)
-    groups = [(name, sum(sums[name], Decimal(0))) for name in names]
-    if wish.average:
-        groups = [(name, total / len(sums[name])) for name, total in groups]
+    groups = tuple((name, sums[name][0] / (sums[name][1] if wish.average else 1)) for name in names)
     periods = {MONTH: pick(language, "月", "month"), YEAR: pick(language, "年", "year")}
     by = periods.get(wish.by) or headings.get(wish.by, wish.by)
-    return Totals(wish, _measure(records, wish, headings), by, tuple(groups), without, language)
+    return Totals(wish, _measure(records, wish, headings), by, groups, without, language)
+
+
+def _measures(wish: Wish) -> tuple[str, ...]:
+    return (wish.measure,) if wish.measure else ()
+
+
+def _part_of(one: Tally, measure: str | None) -> tuple[Decimal, int]:
+    """What a group adds up to, and of how many records."""
+    if measure is None:
+        return Decimal(one.count), one.count
+    return one.sums.get(measure, Decimal(0)), one.numbers.get(measure, 0)
+
+
+def _named(group: str, language: Language) -> str:
+    name = cell_text(group, language)
+    return "" if name == MISSING[language] else name
 
 
 def _measure(records: RecordSet, wish: Wish, headings: Mapping[str, str]) -> str:
@@ -74,21 +94,6 @@ def _measure(records: RecordSet, wish: Wish, headings: Mapping[str, str]) -> str
         return ""
     heading, currency = headings.get(wish.measure, wish.measure), currency_of(records, wish.measure)
     return f"{heading} ({currency})" if currency and not heading.endswith((")", "）")) else heading
-
-
-def _group(record: Record, by: str, language: Language) -> str:
-    if by in (MONTH, YEAR):
-        day = day_of(record.fields.get("time", ""))
-        return day[:7] if by == MONTH else day[:4]
-    name = cell_text(clean_line(record.fields.get(by, "")), language)[:_LONGEST]
-    return "" if name == MISSING[language] else name
-
-
-def _value(record: Record, measure: str | None) -> Decimal | None:
-    if measure is None:
-        return Decimal(1)
-    found = number_of(record.fields.get(measure, ""))
-    return found[0] if found else None
 
 
 def said(totals: Totals) -> Iterator[str]:

@@ -65,6 +65,11 @@ def wish_of(asked: str, records: RecordSet, labels: Mapping[str, str] | None = N
     return Wish(measures[0] if measures else None, by, average, kind)
 
 
+def group_field(wish: Wish) -> str:
+    """By what records are tallied for it: years are months together."""
+    return MONTH if wish.by == YEAR else wish.by
+
+
 def usual_wish(records: RecordSet) -> Wish | None:
     """What is worth a picture where nobody said of what: the first measure by the first few groups."""
     by = _telling(records)
