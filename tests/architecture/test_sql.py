@@ -91,6 +91,20 @@ def test_no_statement_takes_a_lock_that_the_design_forbids(body: str) -> None:
     assert not re.search(r"FOR\s+(KEY\s+)?SHARE", code), "FOR SHARE deadlocks with an append (design 02 §2)"
 
 
+def test_the_gate_of_recovery_reads_no_table_whole(schema: psycopg.Connection[tuple[object, ...]]) -> None:
+    """It is asked at every claim of a run that was worked on before, most of all after a crash."""
+    body = parse((FOLDER / "recovery.sql").read_text())["recovery_facts"]
+    statement, parameters = prepared(body)
+    with schema.transaction(force_rollback=True):
+        schema.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+        schema.execute("SET LOCAL enable_seqscan = off")  # empty tables: what an index can't answer is left
+        schema.execute(f"PREPARE planned AS {statement}", prepare=False)
+        nulls = ", ".join(["NULL"] * parameters)
+        plan = schema.execute(f"EXPLAIN EXECUTE planned ({nulls})", prepare=False).fetchall()
+        schema.execute("DEALLOCATE planned")
+    assert [line for (line,) in plan if "Seq Scan" in str(line)] == []
+
+
 def test_planted_faults_are_found(schema: psycopg.Connection[tuple[object, ...]]) -> None:
     assert missing_words("-- Why: none\nSELECT 1") == ["Locks:", "Result:"]
     assert "does not exist" in (refusal(schema, "SELECT no_such_column FROM agent.runs") or "")

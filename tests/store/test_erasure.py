@@ -16,7 +16,7 @@ from fencepost_domain.state import Change, Operation
 from fencepost_reconciler.loops.scan_artifacts import ScanArtifacts
 from fencepost_runtime.artifacts import ArtifactMissing, key_of
 from fencepost_runtime.artifacts.filesystem import FilesystemArtifacts
-from fencepost_store import artifacts, evidence, state
+from fencepost_store import artifacts, evidence, recovery, state
 from fencepost_store.claims import Claim
 from fencepost_store.engine import make_engine
 from fencepost_store.transaction import Store
@@ -228,3 +228,21 @@ async def test_erased_bytes_that_could_not_be_removed_stay_listed(
     await lives.sql("ALTER TABLE agent.artifact_removals DISABLE TRIGGER ALL")
     await lives.sql("DELETE FROM agent.artifact_removals")
     assert [v.check for v in await lives.violations()] == ["i20_erased_is_no_loss"]
+
+
+async def test_the_gate_of_recovery_names_each_file_that_is_gone_once(
+    lives: Lives, files: FilesystemArtifacts
+) -> None:
+    held = await lives.claimed()
+    made, given, whole, others = [await file(lives, files, run_id=held.run.id)] + [
+        await file(lives, files) for _ in range(3)
+    ]
+    await attach(lives, held.run.id, given, whole, made)
+    await lives.sql("UPDATE agent.runs SET input = jsonb_insert(input, '{attachments,0}', '\"no id\"')")
+    await lives.sql(
+        "UPDATE agent.artifacts SET lost = 'missing', lost_at = clock_timestamp() WHERE id = ANY (%s)",
+        [made, given, others],
+    )
+    async with lives.worker.transaction(TENANT) as tx:
+        stood = await recovery.read(tx, held.run.id)
+    assert set(stood.artifacts_bad) == {str(made), str(given)} and len(stood.artifacts_bad) == 2

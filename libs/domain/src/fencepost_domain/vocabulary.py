@@ -265,6 +265,5 @@ TERMINAL = frozenset(
         RunStatus.EXPIRED,
     }
 )
-LEASED = frozenset({RunStatus.RUNNING, RunStatus.CANCELLING})
 WAITS_ON_A_PERSON = frozenset({WaitingOn.APPROVAL, WaitingOn.INPUT, WaitingOn.RECONCILE, WaitingOn.VERSION})
 UNSETTLED = frozenset({EffectState.STARTED, EffectState.UNKNOWN, EffectState.NEEDS_HUMAN})

@@ -33,10 +33,15 @@ SELECT run.user_id, run.roles AS started_with, run.module, run.catalog_fp, p.rol
           FROM agent.interrupts i
          WHERE i.run_id = run.id AND i.kind = 'input' AND i.index = :gate_index) AS asked,
        (SELECT to_jsonb(b) FROM agent.budgets b WHERE b.root_run_id = run.root_run_id) AS budget,
+       -- Two looks by index: one condition over both would read every artifact there is at each recovery.
        ARRAY(SELECT f.id::text FROM agent.artifacts f
-              WHERE (f.lost IS NOT NULL OR f.erased_at IS NOT NULL)
-                AND (f.run_id = run.id OR f.id::text IN (SELECT jsonb_array_elements_text(
-                     CASE jsonb_typeof(run.input -> 'attachments') WHEN 'array' THEN run.input -> 'attachments' ELSE '[]' END)))
+              WHERE f.run_id = run.id AND (f.lost IS NOT NULL OR f.erased_at IS NOT NULL)
+             UNION
+             SELECT f.id::text
+               FROM jsonb_array_elements_text(CASE jsonb_typeof(run.input -> 'attachments')
+                    WHEN 'array' THEN run.input -> 'attachments' ELSE '[]' END) AS said
+               JOIN agent.artifacts f ON f.id = CASE WHEN said ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN CAST(said AS uuid) END
+              WHERE f.lost IS NOT NULL OR f.erased_at IS NOT NULL
               ORDER BY 1) AS artifacts_bad,
        (SELECT count(*) FROM agent.messages m
          WHERE m.conversation_id = run.conversation_id AND m.run_id IS DISTINCT FROM run.id
