@@ -178,7 +178,7 @@ HINTS: Final = [
         "run-key unique constraint dropped",
         together(
             schema("ALTER TABLE agent.runs DROP CONSTRAINT runs_one_per_idempotency_key"),
-            texts(Text("insert_run", "ON CONSTRAINT runs_one_per_idempotency_key", "")),
+            texts(Text("start_run", "ON CONSTRAINT runs_one_per_idempotency_key", "")),
         ),
         log.twins_get_the_same_run,
     ),

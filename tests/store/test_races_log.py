@@ -73,6 +73,16 @@ async def test_i02_twins_get_the_same_run(lives: Lives) -> None:
     await twins_get_the_same_run(lives)
 
 
+async def test_i01_runs_that_begin_one_conversation_at_once_are_all_made(lives: Lives) -> None:
+    """Each but the first waits for the conversation another makes, and for its place behind the others."""
+    conversation = lives.ids.uuid7()
+    made = await asyncio.gather(*(lives.queued(conversation_id=conversation) for _ in range(6)))
+    said = await lives.sql("SELECT run_id, seq FROM agent.messages ORDER BY seq")
+    assert [one["seq"] for one in said] == [1, 2, 3, 4, 5, 6]
+    assert {one["run_id"] for one in said} == set(made)
+    assert await lives.violations() == []
+
+
 class Crash(BaseException):
     """The process is gone."""
 

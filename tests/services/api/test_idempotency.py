@@ -11,6 +11,7 @@ import httpx
 import pytest
 from fencepost_api.usecases import create_run as usecase
 from fencepost_runtime import failpoints
+from sqlalchemy import event
 
 from tests.support.api import Served, a_key, saying
 from tests.support.eventually import eventually
@@ -57,6 +58,20 @@ async def test_i02_a_lost_response_is_asked_for_again_under_its_key(
     again = await served.as_().post("/v1/runs", json=saying(), headers={"Idempotency-Key": "k"})
     assert (again.status_code, again.headers["idempotent-replayed"]) == (201, "true")
     assert await counted(lives) == dict.fromkeys(TABLES, 1)
+
+
+async def test_a_run_is_made_in_four_statements(served: Served) -> None:
+    """Between BEGIN and COMMIT; each more is a round trip of every request."""
+    served.api.modules.keep("all", frozenset({"direct", "life"}))  # as where workers serve them
+    await served.as_().post("/v1/runs", json=saying(), headers=a_key())  # from here on who asks is known
+    seen: list[str] = []
+
+    def note(*args: Any) -> None:
+        seen.append(args[2])
+
+    event.listen(served.api.store.engine.sync_engine, "before_cursor_execute", note)
+    assert (await served.as_().post("/v1/runs", json=saying(), headers=a_key())).status_code == 201
+    assert len(seen) == 4, seen
 
 
 async def test_i02_sixteen_twins_get_one_run(served: Served, lives: Lives) -> None:

@@ -85,8 +85,11 @@ class NewRun:
 
 @dataclass(frozen=True, slots=True)
 class Created:
+    """times: created_at and deadline_at (None: none), by name; empty when an earlier request made the run."""
+
     run_id: UUID
     replayed: bool
+    times: Mapping[str, datetime | None] = field(default_factory=dict)
 
 
 def to_run(row: RowMapping) -> Run:
@@ -146,38 +149,34 @@ async def create_run(tx: Tx, new: NewRun) -> Created:
     Raises Conflict idempotency_key_reused (another request under this key), conversation_busy
     (`must_be_free`), NotFound for a conversation that is another's.
     """
-    await tx.execute(
-        "ensure_conversation",
-        {
-            "id": new.conversation_id,
-            "tenant_id": new.tenant_id,
-            "user_id": new.user_id,
-            "purpose": "simulation" if new.mode is RunMode.SIMULATION else "chat",
-        },
+    conversation = await _conversation(tx, new)
+    event = NewEvent(tx.ids.uuid7(), Ev.RUN_REQUESTED, _requested(new), f"user:{new.asked_by or new.user_id}")
+    inserted = await tx.row(
+        "start_run",
+        **event_params([event]),
+        **_run_params(new),
+        outbox_id=tx.ids.uuid7(),
+        event_type=REQUESTED,
+        message_id=tx.ids.uuid7(),
+        text=storable(str(new.input.get("text", ""))),
     )
-    conversation = await tx.row("conversation_of_user", id=new.conversation_id, user_id=new.user_id)
-    if conversation is None:
-        raise NotFound("conversation", new.conversation_id)
-    inserted = await tx.row("insert_run", **_run_params(new))
     if inserted is None:
         return await _replay(tx, new)
     if new.must_be_free and conversation["busy"]:
         raise Conflict("conversation_busy", "another run of this conversation is at work")
-    event = NewEvent(tx.ids.uuid7(), Ev.RUN_REQUESTED, _requested(new), f"user:{new.asked_by or new.user_id}")
-    await tx.execute(
-        "start_run",
-        {
-            **event_params([event]),
-            "run_id": new.id,
-            "outbox_id": tx.ids.uuid7(),
-            "event_type": REQUESTED,
-            "message_id": tx.ids.uuid7(),
-            "text": storable(str(new.input.get("text", ""))),
-            "limits": as_json(new.budget),
-        },
-    )
     tx.has_hint = True
-    return Created(new.id, replayed=False)
+    return Created(new.id, replayed=False, times=dict(inserted))
+
+
+async def _conversation(tx: Tx, new: NewRun) -> RowMapping:
+    """The run's conversation, made where there is none. Raises NotFound for one that is another's."""
+    purpose = "simulation" if new.mode is RunMode.SIMULATION else "chat"
+    known = {"id": new.conversation_id, "user_id": new.user_id}
+    found = await tx.row("ensure_conversation", **known, tenant_id=new.tenant_id, purpose=purpose)
+    found = found or await tx.row("conversation_of_user", **known)
+    if found is None:
+        raise NotFound("conversation", new.conversation_id)
+    return found
 
 
 def _requested(new: NewRun) -> dict[str, Any]:

@@ -6,12 +6,16 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any, Final
 
 from fencepost_domain.budget import SharedBudget
+from sqlalchemy import TextClause, text
 
 from fencepost_store.budgets import shared_budget
+from fencepost_store.sql import source
 from fencepost_store.transaction import Tx
+from fencepost_store.views import KeyClaim
 
 TENANT: Final = ""  # the user id of the tenant's own row
 
@@ -32,13 +36,22 @@ class ForRun:
     now: datetime
 
 
-async def read_for_run(tx: Tx, user_id: str) -> ForRun:
-    """Settings and budgets in one statement: who has no budget pays nothing for budgets."""
-    row = await tx.row("read_for_run", user_id=user_id)
-    assert row is not None  # scalars always have their row
+async def claim_for_run(
+    tx: Tx, user_id: str, route: str, key: str, request_hash: str
+) -> tuple[KeyClaim, ForRun]:
+    """What `views.claim_key` tells, with settings and budgets, in one statement. Never waits."""
+    given = {"user_id": user_id, "route": route, "key": key, "request_hash": request_hash}
+    row = (await tx.connection.execute(_claim_for_run(), given)).mappings().one()
     settings = row["settings"] or {}
     shared = tuple(_budget(body) for body in row["budgets"] or ())
-    return ForRun(settings.get(TENANT, {}), settings.get(user_id, {}), shared, row["now"])
+    stored = ForRun(settings.get(TENANT, {}), settings.get(user_id, {}), shared, row["now"])
+    return KeyClaim(row["id"], row["request_hash"], row["same_free"], row["key_free"]), stored
+
+
+@cache
+def _claim_for_run() -> TextClause:
+    claim = f", claim.* FROM ({source('claim_key')}) AS claim"
+    return text(source("claim_for_run").replace("{and_claim}", claim))
 
 
 def _budget(body: Mapping[str, Any]) -> SharedBudget:

@@ -275,11 +275,3 @@ async def known_modules(tx: Tx) -> frozenset[str]:
 async def run_effects(tx: Tx, run_id: UUID) -> Sequence[RowMapping]:
     """Current actions of a run and how their effects stand."""
     return await tx.rows("run_effects", run_id=run_id)
-
-
-async def run_times(tx: Tx, run_id: UUID) -> RowMapping:
-    """created_at and deadline_at (None: none)."""
-    row = await tx.row("run_times", run_id=run_id)
-    if row is None:
-        raise NotFound("run", run_id)
-    return row

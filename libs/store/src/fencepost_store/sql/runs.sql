@@ -25,15 +25,26 @@ SELECT id, tenant_id, user_id, roles, module, mode, status, waiting_on, stop, pa
   FROM held;
 
 -- ensure_conversation --
--- Why: a conversation id may be a new one made by the client.
--- Locks: none, or the new row.  Clock: database.
--- Result: none; one that exists (also another's) stays as it is.
-INSERT INTO agent.conversations (id, tenant_id, user_id, purpose)
-VALUES (:id, :tenant_id, :user_id, :purpose)
-ON CONFLICT (id) DO NOTHING;
+-- Why: a conversation id may be a new one made by the client; is it the caller's, and is a run of it at work?
+-- Locks: none, or the new row; one that another is making just now is waited for.  Clock: database.
+-- Result: one row; none when it is another's, or was made while this statement waited: its snapshot is older.
+WITH made AS (
+    INSERT INTO agent.conversations (id, tenant_id, user_id, purpose)
+    VALUES (:id, :tenant_id, :user_id, :purpose)
+    ON CONFLICT (id) DO NOTHING
+    RETURNING id
+)
+SELECT id, false AS busy FROM made
+UNION ALL
+SELECT c.id,
+       c.holder_run_id IS NOT NULL
+       OR EXISTS (SELECT FROM agent.runs r WHERE r.conversation_id = c.id AND r.status = 'queued') AS busy
+  FROM agent.conversations c
+ WHERE c.id = :id
+   AND c.user_id = :user_id;
 
 -- conversation_of_user --
--- Why: is the conversation the caller's, and is a run of it at work?
+-- Why: ensure_conversation found none; one that was made meanwhile is seen by a statement of its own.
 -- Locks: none.  Clock: none.
 -- Result: one row, or none when it is another's.
 SELECT c.id,
@@ -42,24 +53,6 @@ SELECT c.id,
   FROM agent.conversations c
  WHERE c.id = :id
    AND c.user_id = :user_id;
-
--- insert_run --
--- Why: the run, once per (tenant, user, route, key); a twin waits here for the first to commit.
--- Locks: the key's index entry.  Clock: database.
--- Result: the id, or no row when the key was used before.
-INSERT INTO agent.runs (id, tenant_id, user_id, roles, module, mode, conversation_id, root_run_id, input, locale, zone,
-                        currency, metadata, budget, route, idempotency_key, request_hash, traceparent, priority,
-                        available_at, rank, deadline_at, created_at, continues_run_id, origin_run_id, origin_kind,
-                        origin_seq, substitutes, reference_at, simulation_id, rerouted, graph_version, manifest_fp, catalog_fp)
-SELECT :id, :tenant_id, :user_id, :roles, :module, :mode, :conversation_id, :root, CAST(:input AS jsonb), :locale, :zone,
-       :currency, CAST(:metadata AS jsonb), CAST(:budget AS jsonb), :route, :key, :request_hash, :traceparent, :priority,
-       n.now, n.now - make_interval(secs => :priority * 60.0),
-       coalesce(n.now + CAST(:deadline AS interval), 'infinity'), n.now, CAST(:continues AS uuid),
-       CAST(:origin_run_id AS uuid), :origin_kind, :origin_seq, CAST(:substitutes AS jsonb), CAST(:reference_at AS timestamptz),
-       CAST(:simulation_id AS uuid), :rerouted, :graph_version, :manifest_fp, :catalog_fp
-  FROM (SELECT clock_timestamp() AS now) AS n
-ON CONFLICT ON CONSTRAINT runs_one_per_idempotency_key DO NOTHING
-RETURNING id;
 
 -- run_by_key --
 -- Why: the run that an idempotency key made.
@@ -73,36 +66,51 @@ SELECT id, request_hash
    AND idempotency_key = :key;
 
 -- start_run --
--- Why: what exists together with a new run (I01): first event, payload, hint, budget, the user's message, a feed line.
--- Locks: the new run's row, the conversation's row.  Clock: database.
--- Result: none.
-WITH run AS MATERIALIZED (
-    SELECT * FROM agent.runs WHERE id = :run_id FOR NO KEY UPDATE
-), given AS MATERIALIZED (
+-- Why: the run, once per (tenant, user, route, key), and what exists together with it (I01): first event, payload, hint,
+-- budget, the user's message, a feed line. A twin waits here for the first to commit.
+-- Locks: the key's index entry, the conversation's row.  Clock: database.
+-- Result: the run's instants, or no row and nothing written when the key was used before.
+WITH given AS MATERIALIZED (
     SELECT g.*, uuid_send(gen_random_uuid()) AS salt, clock_timestamp() AS at
       FROM unnest(CAST(:event_ids AS uuid[]), CAST(:event_types AS text[]), CAST(:event_versions AS int[]),
                   CAST(:event_actors AS text[]), CAST(:event_causes AS uuid[]), CAST(:event_payloads AS bytea[]))
            AS g (id, type, schema_version, actor, causation_id, payload)
 ), hashed AS MATERIALIZED (
-    SELECT g.*, sha256(g.salt || g.payload) AS payload_hash, run.tenant_id, run.event_head AS prev_hash,
-           agent.event_hash(run.id, 1, g.id, g.type, g.schema_version, g.actor, g.at, g.causation_id, NULL,
-                            sha256(g.salt || g.payload), run.event_head) AS hash
-      FROM given g CROSS JOIN run
+    SELECT g.*, sha256(g.salt || g.payload) AS payload_hash, z.zero AS prev_hash,
+           agent.event_hash(CAST(:id AS uuid), 1, g.id, g.type, g.schema_version, g.actor, g.at, g.causation_id, NULL,
+                            sha256(g.salt || g.payload), z.zero) AS hash
+      FROM given g CROSS JOIN (SELECT decode(repeat('00', 32), 'hex') AS zero) AS z
+), run AS (
+    INSERT INTO agent.runs (id, tenant_id, user_id, roles, module, mode, conversation_id, root_run_id, input, locale, zone,
+                            currency, metadata, budget, route, idempotency_key, request_hash, traceparent, priority,
+                            available_at, rank, deadline_at, created_at, continues_run_id, origin_run_id, origin_kind,
+                            origin_seq, substitutes, reference_at, simulation_id, rerouted, graph_version, manifest_fp,
+                            catalog_fp, event_seq, event_head)
+    SELECT :id, :tenant_id, :user_id, :roles, :module, :mode, :conversation_id, :root, CAST(:input AS jsonb), :locale,
+           :zone, :currency, CAST(:metadata AS jsonb), CAST(:budget AS jsonb), :route, :key, :request_hash, :traceparent,
+           :priority, h.at, h.at - make_interval(secs => :priority * 60.0),
+           coalesce(h.at + CAST(:deadline AS interval), 'infinity'), h.at, CAST(:continues AS uuid),
+           CAST(:origin_run_id AS uuid), :origin_kind, :origin_seq, CAST(:substitutes AS jsonb),
+           CAST(:reference_at AS timestamptz), CAST(:simulation_id AS uuid), :rerouted, :graph_version, :manifest_fp,
+           :catalog_fp, 1, h.hash
+      FROM hashed h
+    ON CONFLICT ON CONSTRAINT runs_one_per_idempotency_key DO NOTHING
+    RETURNING *
 ), appended AS (
     INSERT INTO agent.run_events (run_id, seq, id, tenant_id, type, schema_version, actor, at, causation_id,
                                   correlation_id, payload_hash, prev_hash, hash)
-    SELECT :run_id, 1, h.id, h.tenant_id, h.type, h.schema_version, h.actor, h.at, h.causation_id, NULL,
+    SELECT run.id, 1, h.id, run.tenant_id, h.type, h.schema_version, h.actor, h.at, h.causation_id, NULL,
            h.payload_hash, h.prev_hash, h.hash
-      FROM hashed h
+      FROM hashed h CROSS JOIN run
 ), paid AS (
     INSERT INTO agent.run_event_payloads (run_id, seq, tenant_id, salt, payload)
-    SELECT :run_id, 1, h.tenant_id, h.salt, h.payload FROM hashed h
+    SELECT run.id, 1, run.tenant_id, h.salt, h.payload FROM hashed h CROSS JOIN run
 ), hinted AS (
     INSERT INTO agent.outbox (id, tenant_id, run_id, module, event_type, traceparent, publish_at)
     SELECT :outbox_id, run.tenant_id, run.id, run.module, :event_type, run.traceparent, run.available_at FROM run
 ), budgeted AS (
     INSERT INTO agent.budgets (root_run_id, tenant_id, limits)
-    SELECT run.id, run.tenant_id, CAST(:limits AS jsonb) FROM run WHERE run.root_run_id = run.id
+    SELECT run.id, run.tenant_id, run.budget FROM run WHERE run.root_run_id = run.id
 ), place AS (
     UPDATE agent.conversations c
        SET next_seq = c.next_seq + 1,
@@ -127,11 +135,7 @@ WITH run AS MATERIALIZED (
                               'run_id', run.id, 'author', 'user')
       FROM place CROSS JOIN run
 )
-UPDATE agent.runs r
-   SET event_seq = 1,
-       event_head = h.hash
-  FROM hashed h
- WHERE r.id = :run_id;
+SELECT run.created_at, nullif(run.deadline_at, 'infinity') AS deadline_at FROM run;
 
 -- run_is_settled --
 -- Why: may a stopped run end at once?

@@ -4,10 +4,11 @@
 -- Result: up to two rows; user_id '' is the tenant's.
 SELECT user_id, body FROM agent.settings WHERE tenant_id = agent.tenant() AND user_id IN ('', :user_id);
 
--- read_for_run --
--- Why: what a new run is made by, in one statement: the settings over each other, and the budgets that hold its user.
--- Locks: none.  Clock: database.
--- Result: one row; counters of a window that is over are left out.
+-- claim_for_run --
+-- Why: a request's first question in one statement: what a new run is made by, the settings over each other and the
+-- budgets that hold its user, and (and_claim: claim_key as a relation) what its key means.
+-- Locks: claim_key's.  Clock: database.
+-- Result: one row, with claim_key's columns; counters of a window that is over are left out.
 SELECT (SELECT jsonb_object_agg(s.user_id, s.body)
           FROM agent.settings s
          WHERE s.tenant_id = agent.tenant() AND s.user_id IN ('', :user_id)) AS settings,
@@ -22,7 +23,7 @@ SELECT (SELECT jsonb_object_agg(s.user_id, s.body)
           FROM (SELECT s.*, agent.budget_window(s.per, clock_timestamp()) AS begins
                   FROM agent.shared_budgets s
                  WHERE s.tenant_id = agent.tenant() AND s.user_id IN ('', :user_id)) AS b) AS budgets,
-       clock_timestamp() AS now;
+       clock_timestamp() AS now{and_claim};
 
 -- lock_settings --
 -- Why: two patches at once must both be kept.

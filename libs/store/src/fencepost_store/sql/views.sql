@@ -292,9 +292,3 @@ SELECT a.index, a.tool, a.status, e.effect_key, e.state
  WHERE a.run_id = :run_id
    AND a.status <> 'withdrawn'
  ORDER BY a.index;
-
--- run_times --
--- Why: what of a new run only the database knows.
--- Locks: none (the run is this transaction's own).  Clock: none.
--- Result: one row.
-SELECT created_at, nullif(deadline_at, 'infinity') AS deadline_at FROM agent.runs WHERE id = :run_id;

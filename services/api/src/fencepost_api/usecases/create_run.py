@@ -19,6 +19,7 @@ from fencepost_runtime.failpoints import ahit
 from fencepost_store import settings_store, views
 from fencepost_store.runs import NewRun
 from fencepost_store.runs import create_run as store_run
+from fencepost_store.settings_store import ForRun
 from fencepost_store.transaction import Tx
 
 from fencepost_api.auth import Caller
@@ -31,7 +32,7 @@ from fencepost_api.routing import WITH_FILES, check_module, choose_module
 from fencepost_api.texts import guess_locale, is_chinese
 from fencepost_api.usecases.attached import files_of
 from fencepost_api.usecases.handoff_run import to_continue
-from fencepost_api.usecases.once import InWork, claimed, fingerprint, once
+from fencepost_api.usecases.once import InWork, fingerprint, judged, once
 from fencepost_api.usecases.stop_run import stop_run
 
 ROUTE: Final = "POST /v1/runs"
@@ -68,10 +69,11 @@ async def create_run(
 async def _create(
     api: Api, tx: Tx, caller: Caller, request: RunRequest, key: str, digest: str, traceparent: str | None
 ) -> Created:
-    claim = await claimed(tx, caller.user_id, ROUTE, key, digest)
+    told, stored = await settings_store.claim_for_run(tx, caller.user_id, ROUTE, key, digest)
+    claim = judged(told, digest)
     if claim is not None and claim.run_id is not None:
         return Created(await views.run(tx, claim.run_id), replayed=True)
-    new = await _new_run(api, tx, caller, request, key, digest, traceparent)
+    new = await _new_run(api, tx, caller, request, stored, key, digest, traceparent)
     if new.must_be_free:
         await views.hold_conversation(tx, new.conversation_id, caller.user_id)
     created = await store_run(tx, new)
@@ -79,15 +81,21 @@ async def _create(
         raise InWork  # it was committed between look and claim: undo what was begun, and look again
     if api.seen.get((caller.tenant_id, caller.user_id)) != caller.roles:
         await settings_store.see_principal(tx, caller.user_id, caller.roles)
-    row = fresh(new, await views.run_times(tx, new.id))
+    row = fresh(new, created.times)
     await ahit("api.create.before_commit")
     return Created(row, replayed=False)
 
 
 async def _new_run(
-    api: Api, tx: Tx, caller: Caller, request: RunRequest, key: str, digest: str, traceparent: str | None
+    api: Api,
+    tx: Tx,
+    caller: Caller,
+    request: RunRequest,
+    stored: ForRun,
+    key: str,
+    digest: str,
+    traceparent: str | None,
 ) -> NewRun:
-    stored = await settings_store.read_for_run(tx, caller.user_id)
     settings = effective(stored.tenant, stored.person)
     check_budgets(stored.budgets, stored.now, _locale(request.input, settings))
     before = await _before(tx, caller, request)

@@ -28,7 +28,7 @@ from fencepost_api.budgets import check_budgets
 from fencepost_api.context import Api
 from fencepost_api.usecases.create_run import Created
 from fencepost_api.usecases.erased import check_not_erased
-from fencepost_api.usecases.once import InWork, claimed, fingerprint, once
+from fencepost_api.usecases.once import InWork, fingerprint, judged, once
 
 NO_RUNS = "no finished real run of this module is yours to simulate"
 
@@ -193,7 +193,8 @@ async def _derive(
         source = await lineage.source_run(tx, run_id, None if caller.oversees else caller.user_id)
         owner = caller.user_id if verb == "simulations" else source["user_id"]
         named = route if owner == caller.user_id else f"{route} by {caller.user_id}"
-        stored = await claimed(tx, owner, named, key, digest)
+        claim, held = await settings_store.claim_for_run(tx, owner, named, key, digest)
+        stored = judged(claim, digest)
         if stored is not None and stored.run_id is not None:
             return Created(await views.run(tx, stored.run_id), replayed=True)
         if source["origin_kind"] == "compensation" and verb != "simulations":
@@ -202,7 +203,6 @@ async def _derive(
         check_not_erased(source["input"])
         origin, more = await origin_of(tx, source)
         if verb != "simulations":  # a simulation runs on what is known already
-            held = await settings_store.read_for_run(tx, owner)
             check_budgets(held.budgets, held.now, source["locale"])
         new = _new(api, caller, source, origin, more, named, key, digest)
         if (await lineage.create_derived(tx, new)).replayed:

@@ -52,7 +52,11 @@ async def claimed(tx: Tx, user_id: str, route: str, key: str, digest: str) -> Ke
 
     Raises InWork, Conflict idempotency_key_reused.
     """
-    claim = await views.claim_key(tx, user_id, route, key, digest)
+    return judged(await views.claim_key(tx, user_id, route, key, digest), digest)
+
+
+def judged(claim: KeyClaim, digest: str) -> KeyClaim | None:
+    """As `claimed`, of what the store told about the key."""
     if claim.run_id is not None and claim.request_hash == digest:
         return claim
     if claim.same_free is False:
