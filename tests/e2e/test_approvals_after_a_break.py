@@ -23,8 +23,7 @@ async def verb(caller: Caller, run: dict[str, Any], name: str) -> None:
 async def change_contract(database: psycopg.AsyncConnection[Any]) -> str:
     """Publish the module's catalog with another version of its tools, as an operator's reload does."""
     cursor = await database.execute(
-        "SELECT fingerprint, body FROM agent.catalogs WHERE module = 'life'"
-        " ORDER BY published_at DESC LIMIT 1"
+        "SELECT fingerprint, body FROM agent.catalogs WHERE module = 'life' ORDER BY in_force_at DESC LIMIT 1"
     )
     row = await cursor.fetchone()
     assert row is not None

@@ -207,9 +207,9 @@ async def _published(caller: Caller, body: dict[str, Any], version: str) -> str:
     body["tools"] = [tool for tool in body["tools"] if "reminder" not in tool["name"]]
     text = canonical.dumps(body).decode()
     async with await psycopg.AsyncConnection.connect(caller.mesh.dsn()) as connection:
-        # Published long ago, so that no run is bound to it by itself.
+        # In force long ago, so that no run is bound to it by itself.
         await connection.execute(
-            "INSERT INTO agent.catalogs (fingerprint, module, version, body, published_at)"
+            "INSERT INTO agent.catalogs (fingerprint, module, version, body, in_force_at)"
             " VALUES (%s, %s, %s, %s, '2000-01-01')",
             (canonical.digest(body), body["module"], version, text),
         )

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from fencepost_store.bindings import newest_catalogs
 from fencepost_tool_gateway.main import UnsafeDurability, check_durability
 from structlog.testing import capture_logs
 
@@ -61,6 +62,32 @@ async def test_i16_a_run_goes_on_with_the_catalog_it_is_bound_to(lives: Lives) -
         assert code(await served.prepare(newer, "probe.ping", {})) == "calls_refused"
     async with serving(lives, dirs=[root]) as restarted:  # read by fingerprint, with nothing in memory
         assert (await restarted.prepare(held, "probe.ping", {})).status_code == 200
+
+
+async def test_a_contract_that_is_changed_back_is_in_force_again(lives: Lives) -> None:
+    """By a reload and by a restart; what was changed in between binds no new run (a rollback is one)."""
+    root = module_folder(CONTRACT, TOOLS)
+    riskier = CONTRACT.replace("Ping.", "Ping at once.")
+    async with serving(lives, dirs=[root]) as served:
+        first = served.catalogs.now("probe").fingerprint
+        for text, changed in ((riskier, 1), (CONTRACT, 1), (CONTRACT, 0), (riskier, 1)):
+            _rewrite(root, text)
+            assert await served.catalogs.reload(lives.gateway) == changed
+            assert await _in_force(lives) == served.catalogs.now("probe").fingerprint
+        assert await _in_force(lives) != first
+    _rewrite(root, CONTRACT)
+    async with serving(lives, dirs=[root]) as restarted:
+        assert await _in_force(lives) == first
+        since = await lives.sql("SELECT in_force_at FROM agent.catalogs WHERE fingerprint = %s", first)
+        assert await restarted.catalogs.publish(lives.gateway) == 0, "a replica moves nothing"
+        assert (
+            await lives.sql("SELECT in_force_at FROM agent.catalogs WHERE fingerprint = %s", first) == since
+        )
+
+
+async def _in_force(lives: Lives) -> str:
+    async with lives.worker.transaction() as tx:
+        return (await newest_catalogs(tx))["probe"]
 
 
 async def test_i16_a_revoked_tampered_or_missing_catalog_stops_the_call(served: Served) -> None:

@@ -127,7 +127,7 @@ async def test_a_changed_document_waits_for_acceptance_and_comes_back(pinned: Se
     third = pinned.catalogs.now("helpdesk").fingerprint
     assert len({first, second, third}) == 3, "what is accepted anew is published anew"
     rows = await pinned.lives.sql(
-        "SELECT fingerprint FROM agent.catalogs WHERE module = 'helpdesk' ORDER BY published_at DESC LIMIT 1"
+        "SELECT fingerprint FROM agent.catalogs WHERE module = 'helpdesk' ORDER BY in_force_at DESC LIMIT 1"
     )
     assert rows[0]["fingerprint"] == third
 

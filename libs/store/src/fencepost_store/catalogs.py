@@ -17,7 +17,7 @@ class StoredCatalog:
 
 
 async def publish_catalog(tx: Tx, *, fingerprint: str, module: str, version: str, body: str) -> bool:
-    """Publish once; False when it was published before."""
+    """Publish once and put in force; False when it was in force."""
     row = await tx.row("publish_catalog", fingerprint=fingerprint, module=module, version=version, body=body)
     return row is not None
 

@@ -41,11 +41,11 @@ class Stood:
 
 @dataclass(frozen=True, slots=True)
 class NewerCatalog:
-    """A catalog of the module that was published beside the bound one."""
+    """The catalog of the module that is in force when the bound one isn't any more."""
 
     fingerprint: str
     body: str
-    published_at: datetime
+    in_force_at: datetime
 
 
 async def read(tx: Tx, run_id: UUID) -> Stood:
@@ -86,7 +86,7 @@ async def read(tx: Tx, run_id: UUID) -> Stood:
 
 async def newer_catalog(tx: Tx, module: str, bound: str | None) -> NewerCatalog | None:
     row = await tx.row("newer_catalog", module=module, catalog=bound)
-    return NewerCatalog(row["fingerprint"], row["body"], row["published_at"]) if row is not None else None
+    return NewerCatalog(row["fingerprint"], row["body"], row["in_force_at"]) if row is not None else None
 
 
 async def note(tx: Tx, run: Run, fence: Fence, verdict: Verdict) -> Recorded:

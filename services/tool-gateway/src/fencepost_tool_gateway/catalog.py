@@ -109,7 +109,7 @@ class Catalogs:
             raise ContractRefused(faults)
 
     async def publish(self, store: Store) -> int:
-        """Insert each present catalog once by its fingerprint; returns how many were new."""
+        """Put each present catalog in force, kept once by its fingerprint; returns how many weren't."""
         async with store.transaction() as tx:
             new = 0
             for module in self._modules.values():

@@ -173,7 +173,7 @@ def _changed(
         or newer is None
         or then is None
         or decided_at is None
-        or newer.published_at <= decided_at
+        or newer.in_force_at <= decided_at
     ):
         return ""
     old, new = bound.tool(name), then.tool(name)

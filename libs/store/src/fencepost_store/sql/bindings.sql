@@ -29,11 +29,11 @@ ON CONFLICT (fingerprint) DO NOTHING;
 -- newest_catalogs --
 -- Why: what a run of each module is bound to at its first claim.
 -- Locks: none.  Clock: none.
--- Result: the newest unrevoked catalog of every module.
+-- Result: the unrevoked catalog of every module that came into force last.
 SELECT DISTINCT ON (module) module, fingerprint, body
   FROM agent.catalogs
  WHERE revoked_at IS NULL
- ORDER BY module, published_at DESC, fingerprint;
+ ORDER BY module, in_force_at DESC, fingerprint;
 
 -- bound_versions --
 -- Why: a run goes on with what it is bound to; content that was tampered with or revoked must be found.

@@ -1,10 +1,14 @@
 -- publish_catalog --
--- Why: a catalog is published once under its fingerprint and never changed (I16).
--- Locks: the fingerprint's index entry.  Clock: database.
--- Result: the fingerprint when it is new, no row when it was published before.
-INSERT INTO agent.catalogs (fingerprint, module, version, body)
+-- Why: a catalog is published once under its fingerprint and never changed (I16); one that was published before is in force
+--      again when its contract was changed back. Replicas that take up the same one don't move it.
+-- Locks: the fingerprint's index entry, its row where it is known.  Clock: database.
+-- Result: the fingerprint when it comes into force by this, no row when it was in force.
+INSERT INTO agent.catalogs AS mine (fingerprint, module, version, body)
 VALUES (:fingerprint, :module, :version, :body)
-ON CONFLICT (fingerprint) DO NOTHING
+ON CONFLICT (fingerprint) DO UPDATE SET in_force_at = clock_timestamp()
+ WHERE EXISTS (SELECT FROM agent.catalogs other
+                WHERE other.module = mine.module AND other.fingerprint <> mine.fingerprint AND other.revoked_at IS NULL
+                  AND other.in_force_at >= mine.in_force_at)
 RETURNING fingerprint;
 
 -- catalog_by_fingerprint --

@@ -41,11 +41,11 @@ SELECT id, user_id, granted_by, granted_roles, tool, catalog_fp, condition, max_
 -- grant_today --
 -- Why: what a grant is judged by; a later statement than the lock, since only the locked row is fresh after a wait.
 -- Locks: none (the grant is held where it counts).  Clock: database.
--- Result: the granter's roles, the module's newest catalog, whether this action used it before, and `now`.
+-- Result: the granter's roles, the module's catalog in force, whether this action used it before, and `now`.
 SELECT coalesce(p.roles, '{}') AS roles,
        (SELECT c.fingerprint FROM agent.catalogs c
          WHERE c.module = g.module AND c.revoked_at IS NULL
-         ORDER BY c.published_at DESC LIMIT 1) AS catalog_fp,
+         ORDER BY c.in_force_at DESC, c.fingerprint LIMIT 1) AS catalog_fp,
        EXISTS (SELECT FROM agent.grant_uses u
                 WHERE u.grant_id = g.id AND u.run_id = CAST(:run_id AS uuid) AND u.index = CAST(:index AS int)) AS used,
        clock_timestamp() AS now
@@ -97,7 +97,7 @@ SELECT g.id, g.user_id, g.granted_by, g.granted_roles, g.interrupt_id, g.run_id,
        g.ended_by, g.ended_reason, coalesce(p.roles, '{}') AS roles_today, clock_timestamp() AS now,
        (SELECT c.fingerprint FROM agent.catalogs c
          WHERE c.module = g.module AND c.revoked_at IS NULL
-         ORDER BY c.published_at DESC LIMIT 1) AS catalog_today
+         ORDER BY c.in_force_at DESC, c.fingerprint LIMIT 1) AS catalog_today
   FROM agent.grants g
   LEFT JOIN agent.principals p ON p.tenant_id = g.tenant_id AND p.user_id = g.granted_by
  WHERE (CAST(:id AS uuid) IS NULL OR g.id = CAST(:id AS uuid))

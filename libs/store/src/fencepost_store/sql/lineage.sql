@@ -45,7 +45,7 @@ SELECT d.fingerprint, d.published_at,
  WHERE :kind = 'graph' AND d.module IN ('*', :module) AND d.revoked_at IS NULL
    AND (d.fingerprint = :wanted OR d.version = :wanted OR right(d.version, length(:wanted) + 1) = '-' || :wanted)
 UNION ALL
-SELECT c.fingerprint, c.published_at, true
+SELECT c.fingerprint, c.in_force_at, true
   FROM agent.catalogs c
  WHERE :kind = 'contract' AND c.module = :module AND (c.fingerprint = :wanted OR c.version = :wanted) AND c.revoked_at IS NULL
  ORDER BY published_at DESC;
@@ -58,7 +58,7 @@ SELECT version
   FROM (SELECT d.version, d.published_at FROM agent.definitions d
          WHERE :kind = 'graph' AND d.module IN ('*', :module) AND d.revoked_at IS NULL
         UNION ALL
-        SELECT c.version, c.published_at FROM agent.catalogs c
+        SELECT c.version, c.in_force_at FROM agent.catalogs c
          WHERE :kind = 'contract' AND c.module = :module AND c.revoked_at IS NULL) AS v
  GROUP BY version
  ORDER BY max(published_at) DESC, version DESC

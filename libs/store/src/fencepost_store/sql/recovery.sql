@@ -55,14 +55,15 @@ SELECT run.user_id, run.roles AS started_with, run.module, run.catalog_fp, p.rol
 -- newer_catalog --
 -- Why: was a contract changed after something was approved under it? Asked only where something approved waits.
 -- Locks: none.  Clock: none.
--- Result: the module's newest catalog when it is another than the bound one.
-SELECT fingerprint, body, published_at
-  FROM agent.catalogs
- WHERE module = :module
-   AND revoked_at IS NULL
-   AND fingerprint IS DISTINCT FROM :catalog
- ORDER BY published_at DESC, fingerprint
- LIMIT 1;
+-- Result: the module's catalog in force when it is another than the bound one, and since when.
+SELECT fingerprint, body, in_force_at
+  FROM (SELECT fingerprint, body, in_force_at
+          FROM agent.catalogs
+         WHERE module = :module
+           AND revoked_at IS NULL
+         ORDER BY in_force_at DESC, fingerprint
+         LIMIT 1) AS now_in_force
+ WHERE fingerprint IS DISTINCT FROM :catalog;
 
 -- withdraw_void_approvals --
 -- Why: an approval that doesn't hold any more carries nothing; the graph prepares it again and a person is asked.

@@ -263,7 +263,7 @@ SELECT id, conversation_id, seq, run_id, author, text, artifacts, created_at
  LIMIT :limit;
 
 -- view_modules --
--- Why: modules by their newest catalog that isn't revoked, and whether a worker serves them now.
+-- Why: modules by their catalog in force, and whether a worker serves them now.
 -- Locks: none.  Clock: database.
 -- Result: by name.
 SELECT DISTINCT ON (c.module) c.module, c.version, c.fingerprint, c.body,
@@ -272,7 +272,7 @@ SELECT DISTINCT ON (c.module) c.module, c.version, c.fingerprint, c.body,
   FROM agent.catalogs c
  WHERE c.revoked_at IS NULL
    AND (CAST(:module AS text) IS NULL OR c.module = CAST(:module AS text))
- ORDER BY c.module, c.published_at DESC;
+ ORDER BY c.module, c.in_force_at DESC, c.fingerprint;
 
 -- known_modules --
 -- Why: a run for a module nobody ever published or served would wait for ever.
