@@ -142,6 +142,17 @@ def test_files_that_pages_link_or_name_exist() -> None:
         assert [one for one in named if not (ROOT / one).exists()] == [], page
 
 
+def test_the_index_of_decisions_has_each_with_its_title_and_others_are_named_nowhere() -> None:
+    decisions = {page[9:13]: text for page, text in PAGES.items() if re.match(r"docs/adr/\d{4}-", page)}
+    titles = {number: text.split("\n", 1)[0] for number, text in decisions.items()}
+    listed = re.findall(
+        r"^\| \[(\d{4})\]\(\1-[\w-]+\.md\) \| (.+) \|$", PAGES["docs/adr/README.md"], re.MULTILINE
+    )
+    assert {number: f"# ADR-{number}: {title}" for number, title in listed} == titles
+    said = "\n".join([*PAGES.values(), *(path.read_text() for path in our_sources(".py", ".sql"))])
+    assert set(re.findall(r"\bADR-(\d{4})\b", said)) <= set(decisions)
+
+
 def test_every_page_can_be_found_from_the_readme() -> None:
     seen: set[str] = set()
     todo = ["README.md"]
