@@ -12,7 +12,6 @@ from fencepost_domain.gates import (
     GateResult,
     Violation,
     combine,
-    keep_earlier,
     not_judged,
     read_scores,
     reason,
@@ -111,9 +110,3 @@ def test_an_absent_gate_is_not_a_pass() -> None:
     assert combine([]).outcome is GateOutcome.INCOMPLETE
     assert combine([verdict("a", [])], expected=("a", "b")).outcome is GateOutcome.INCOMPLETE
     assert combine([verdict("a", []), verdict("b", [])], expected=("a", "b")).passed
-
-
-def test_an_earlier_failure_stands() -> None:
-    assert keep_earlier("model_unavailable", "response_quality_failed") == "model_unavailable"
-    assert keep_earlier("", "response_quality_failed") == "response_quality_failed"
-    assert keep_earlier("model_unavailable", "") == "model_unavailable"

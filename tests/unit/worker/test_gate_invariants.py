@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fencepost_domain.gates import Violation, combine, keep_earlier, verdict
+from fencepost_domain.gates import Violation, combine, verdict
 from fencepost_worker.models.assembler import Assembler
 from fencepost_worker.models.pairing import is_paired, paired
 from fencepost_worker.models.port import Call, CallDelta, FinishDelta, Message, ModelFailed
@@ -49,4 +49,3 @@ def test_i25_a_gate_after_a_failure_leaves_it_a_failure() -> None:
     good = verdict("response-quality-1.0.0", [])
     assert not combine([bad, good]).passed
     assert not combine([good, bad, good]).passed
-    assert keep_earlier("artifact_quality_failed", "") == "artifact_quality_failed"

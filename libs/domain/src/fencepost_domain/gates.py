@@ -186,11 +186,6 @@ def _placed(result: GateResult, one: Violation) -> Violation:
     return Violation(one.code, f"{result.gate}#{one.position}", one.detail, one.fix)
 
 
-def keep_earlier(earlier: str, later: str) -> str:
-    """The failure code that stands: a gate after the fact never covers what failed before it (I25)."""
-    return earlier or later
-
-
 def reason(result: GateResult) -> str:
     """Why something is held, in one line; '' for what passed."""
     return "; ".join(f"{each.code} at {each.position or '/'}: {each.detail}" for each in result.violations)
