@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 import typer
+from fencepost.errors import ApiError
 from fencepost_cli.commands.doctor import examine
+from fencepost_cli.console import told_errors
 from fencepost_cli.databases import admin_dsn
 from fencepost_cli.embedded.supervisor import Embedded
 from fencepost_cli.main import build
@@ -31,6 +33,13 @@ async def test_a_data_folder_that_cannot_be_made_names_its_setting(tmp_path: Pat
     with pytest.raises(OSError, match=r"^FENCEPOST_DATA_DIR or --data-dir: .*/file/data can't be made"):
         async with Embedded(tmp_path / "file" / "data"):
             pass
+
+
+def test_a_refusal_names_the_field_or_the_parameter(capsys: pytest.CaptureFixture[str]) -> None:
+    faults = [{"pointer": "/per", "detail": "no"}, {"parameter": "state", "detail": "one of a, b"}]
+    with pytest.raises(typer.Exit), told_errors():
+        raise ApiError(422, {"code": "invalid_request", "detail": "Some are not valid.", "errors": faults})
+    assert "(invalid_request): /per: no; state: one of a, b" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("port", ["-1", "0", "65536"])

@@ -68,7 +68,8 @@ def told_errors() -> Iterator[None]:
         raise fail(f"{error}", Exit.UNREACHABLE) from None
     except ApiError as error:
         pointed = "; ".join(
-            ": ".join(filter(None, (e.get("pointer"), e.get("detail")))) for e in error.errors
+            ": ".join(filter(None, (e.get("pointer") or e.get("parameter"), e.get("detail"))))
+            for e in error.errors
         )
         usage = error.status in (400, 404, 422)
         line = f"{error.detail} ({error.code}){': ' + pointed if pointed else ''}"

@@ -22,10 +22,10 @@ Model = TypeVar("Model", bound=BaseModel)
 _UUID: Final = re.compile(CANONICAL_UUID)
 _KEY: Final = re.compile(IDEMPOTENCY_KEY_PATTERN)
 _JSON: Final = re.compile(r"application/(json|[a-z0-9.+-]+\+json)", re.IGNORECASE)
-_DETAILS: Final[Mapping[str, str]] = {
+_DETAILS: Final[Mapping[str, str]] = {  # by the kind of a fault, or by its whole message
     "missing": "it is required",
     "extra_forbidden": "no such field is known here",
-    "string_pattern_mismatch": "it doesn't have the form asked for",
+    r"String should match pattern '\S'": "it can't be blank",
 }
 
 
@@ -114,7 +114,8 @@ def shape(model: type[Model], value: Any) -> Model:
 def _told(item: dict[str, Any]) -> dict[str, str]:
     steps = [step for step in item["loc"] if step != "[key]"]
     kind = str(item["type"])
-    detail = _DETAILS.get(kind) or str(item["msg"]).removeprefix("Value error, ")
+    said = str(item["msg"]).removeprefix("Value error, ")
+    detail = _DETAILS.get(kind) or _DETAILS.get(said) or said
     return {"pointer": "".join(f"/{escape(step)}" for step in steps), "code": kind, "detail": detail}
 
 

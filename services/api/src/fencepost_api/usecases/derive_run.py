@@ -50,7 +50,8 @@ async def fork_run(api: Api, caller: Caller, run_id: UUID, body: ForkRequest, ra
     async def origin(tx: Tx, source: RowMapping) -> tuple[Origin, dict[str, Any]]:
         points = await _points(tx, source)
         if body.at_seq not in points:
-            detail = "fork it at one of its fork_points" if points else "nobody has worked on it yet"
+            known = ", ".join(map(str, points))
+            detail = f"fork it at one of its fork_points: {known}" if known else "nobody has worked on it yet"
             raise Conflict("not_a_fork_point", detail, {"fork_points": points})
         graph = await _version(tx, "graph", body.definition, source["module"], "/definition")
         return _forked(source, body.at_seq, graph), ({"input": _input(body)} if body.input else {})
