@@ -55,7 +55,7 @@ USER = "user-1"
 MODULE = "life"
 OWNER = owner_of("slot-1", "boot-1")
 RIVAL = owner_of("slot-2", "boot-1")
-LEASE = timedelta(seconds=30)  # no test waits for it; one that needs a past lease asks for a short one
+LEASE = timedelta(minutes=5)  # no test waits for it; one that needs a past lease asks for a short one
 AT_ONCE = timedelta(microseconds=1)
 
 
