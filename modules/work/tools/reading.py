@@ -61,12 +61,7 @@ class ExtractDocument:
             "text": "\n".join(lines),
             "documents": [
                 *(
-                    _shown(each, len(found.records))
-                    | {
-                        "languages": fitting_languages(found),
-                        "headings": headings_of(each),
-                        "tallies": tallies_of(found),
-                    }
+                    _shown(each, len(found.records)) | {"languages": fitting_languages(found)}
                     for each, (_, found) in zip(read, sets, strict=True)
                 ),
                 *_shown_refused(refused, ctx.locale),
@@ -79,6 +74,10 @@ class ExtractDocument:
             },
             "units": units,
             "cut": len(kept.records) < len(whole.records) or not all_units,
+            "values_counted": {
+                each.artifact_id: {"headings": headings_of(each), "tallies": tallies_of(found)}
+                for each, (_, found) in zip(read, sets, strict=True)
+            },
         }
 
 

@@ -49,10 +49,13 @@ def reading(counts: dict[str, int]) -> dict[str, Any]:
         "text": "read",
         "documents": [
             {"artifact_id": source, "name": f"文件{source[-1]}.xlsx", "kind": "xlsx", "units": count,
-             "records": count, "problems": [], "refused": None, "headings": {"amount": "费用"},
-             "tallies": tallies_of(of_one(source, count))}
+             "records": count, "problems": [], "refused": None}
             for source, count in counts.items()
         ],
+        "values_counted": {
+            source: {"headings": {"amount": "费用"}, "tallies": tallies_of(of_one(source, count))}
+            for source, count in counts.items()
+        },
         "fields": list(FIELDS),
         "records": records,
         "coverage": {"units_total": total, "units_used": total, "ratio": 1.0, "left_out": []},

@@ -9,6 +9,7 @@ from fencepost_documents.ir import Coverage, Record, RecordSet
 from fencepost_documents.numbers import is_measure, number_of, shown_number
 from fencepost_documents.office.from_records import Words, outline_from_records, workbook_from_records
 from fencepost_documents.office.outline import Language
+from fencepost_documents.office.tallies import stored_tally, tallies_of
 from fencepost_documents.office.totals import chart_of_totals, said, totals_of
 from fencepost_documents.office.wish import MONTH, Wish, wish_of
 from fencepost_domain.task_contract import TaskContract
@@ -163,3 +164,14 @@ def test_a_heading_in_another_language_gives_way_to_the_fields_name() -> None:
     made = outline_from_records(SALES, TaskContract(), "zh", words=Words("做成PPT", HEADINGS))
     table = next(slide.table for slide in made.slides if slide.table)
     assert table.columns == ("Region", "Quarter", "金额", "Units", "时间")
+
+
+def test_what_is_stored_of_the_groups_adds_up_over_documents_and_holds_no_long_texts() -> None:
+    long = of(*({"Region": f"R{at % 2}", "amount": "0.10", "note": "x" * 61} for at in range(10)))
+    kept = tallies_of(long)
+    assert kept == [
+        {"by": "Region", "groups": [["R0", 5, {"amount": ["0.50", 5]}], ["R1", 5, {"amount": ["0.50", 5]}]]}
+    ]
+    whole = stored_tally([kept, kept], "Region")
+    assert whole is not None and whole["R0"].sums == {"amount": Decimal("1.00")} and whole["R0"].count == 10
+    assert stored_tally([kept, []], "Region") is None

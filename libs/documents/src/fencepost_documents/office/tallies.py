@@ -58,10 +58,10 @@ def tally(records: RecordSet, by: str, measures: Sequence[str]) -> dict[str, Tal
 
 def tallies_of(records: RecordSet) -> list[dict[str, Any]]:
     """As a tool's result holds them: {by, groups: [[name, count, {measure: [sum, numbers]}]]} for each field
-    that makes 2 to MOST_GROUPS groups.
+    that makes 2 to MOST_GROUPS groups. A field of long values is told, not counted by.
     """
     measures = [one for one in records.fields if is_measure(records, one)][:MOST_MEASURES]
-    others = [one for one in records.fields if one not in measures and one != "time"]
+    others = [one for one in records.fields if one not in (*measures, "time") and _is_short(records, one)]
     kept: list[dict[str, Any]] = []
     for by in [*([MONTH] if "time" in records.fields else ()), *others]:
         found = tally(records, by, measures)
@@ -70,16 +70,20 @@ def tallies_of(records: RecordSet) -> list[dict[str, Any]]:
     return kept
 
 
+def _is_short(records: RecordSet, name: str) -> bool:
+    return all(len(record.fields.get(name, "")) <= _LONGEST for record in records.records)
+
+
 def _plain(found: Mapping[str, Tally]) -> Iterator[tuple[str, int, dict[str, list[Any]]]]:
     for name, one in found.items():
         yield name, one.count, {m: [format(total, "f"), one.numbers[m]] for m, total in one.sums.items()}
 
 
-def stored_tally(documents: Sequence[Mapping[str, Any]], by: str) -> dict[str, Tally] | None:
-    """All documents' groups under `by` together; None where one of them has no such tally."""
+def stored_tally(documents: Sequence[Sequence[Mapping[str, Any]]], by: str) -> dict[str, Tally] | None:
+    """The groups under `by` of all documents' tallies together; None where one of them has no such tally."""
     whole: dict[str, Tally] = {}
-    for document in documents:
-        kept = next((one for one in document.get("tallies", ()) if one["by"] == by), None)
+    for tallies in documents:
+        kept = next((one for one in tallies if one["by"] == by), None)
         if kept is None:
             return None
         for name, count, sums in kept["groups"]:

@@ -34,12 +34,14 @@ def plain(made: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The `index`th part of `of`. found: its records; documents: all that were read, as the tool told."""
+    """The `index`th part of `of`. found: its records; documents: all that were read, and what was counted in
+    them by artifact, as the tool told."""
 
     index: int
     of: int
     found: RecordSet
     documents: Sequence[Mapping[str, Any]]
+    counted: Mapping[str, Mapping[str, Any]]
     coverage: Coverage
     contract: TaskContract
     language: Language
@@ -133,8 +135,11 @@ class Batch:
     def _totals(self) -> Totals | None:
         """Of all records, as they were counted when they were read; this batch's tell what is what."""
         wish = self._wish() or usual_wish(self.found)
-        counted = stored_tally(self._with_records(), group_field(wish)) if wish else None
-        if wish is None or counted is None:
+        if wish is None:
+            return None
+        tallies = [self.counted.get(one, {}).get("tallies", ()) for one in self._sources()]
+        counted = stored_tally(tallies, group_field(wish))
+        if counted is None:
             return None
         headings = named_fields(self.found, self.contract, self.language, self.words.headings)
         return totals_of(self.found, wish, self.language, headings, counted)

@@ -27,10 +27,13 @@ def file_arguments(tool: str, task: Mapping[str, Any], asked: str, *, is_chinese
     documents = _documents(task)
     language = _language(contract, documents, is_chinese=is_chinese)
     names = {str(one["artifact_id"]): str(one.get("name", "")) for one in documents}
-    found, words = _records(task), Words(asked, _headings(documents))
+    counted = _counted(task)
+    found, words = _records(task), Words(asked, _headings(counted))
     if task["branch"]["of"] > 1:
         index, of = task["branch"]["index"], task["branch"]["of"]
-        return Batch(index, of, found, documents, _coverage(task), contract, language, words).arguments(tool)
+        return Batch(
+            index, of, found, documents, counted, _coverage(task), contract, language, words
+        ).arguments(tool)
     made: Any
     match tool:
         case "work.create_document":
@@ -60,11 +63,17 @@ def _language(
     return wished
 
 
-def _headings(documents: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def _counted(task: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """By artifact: headings and tallies, as the tool told."""
+    results = [one["result"] for one in task["results"] if isinstance(one["result"], Mapping)]
+    return {str(of): one for result in results for of, one in result.get("values_counted", {}).items()}
+
+
+def _headings(counted: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """By field, as the documents have them; what two head differently keeps the field's name."""
     found: dict[str, str] = {}
-    for document in documents:
-        for name, heading in document.get("headings", {}).items():
+    for document in counted.values():
+        for name, heading in document["headings"].items():
             if found.setdefault(name, heading) != heading:
                 found[name] = ""
     return {name: heading for name, heading in found.items() if heading}
